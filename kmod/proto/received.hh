@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// What a message that a requester received is, and to which transaction it belongs.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <variant>
+
+#include "wire/header.hh"
+
+namespace rpcordma::proto
+{
+
+/// Something for the call with this XID: a Reply, an RDMA_ERROR, or bytes that should have been one of them, in which case
+/// the body is an error and the call can expect nothing better.
+struct ForCall {
+	wire::Xid xid;
+	/// A grant, of which nothing is taken before the XID is known to be that of a call.
+	std::uint32_t credits;
+	std::expected<wire::Body, wire::Error> body;
+};
+
+/// A Call in the reverse direction (RFC 8167, 5.1).
+struct ReverseCall {
+	wire::Xid xid;
+	/// A request (RFC 8167, 4.1).
+	std::uint32_t credits;
+	wire::Chunks chunks;
+	/// Empty in RDMA_NOMSG, where a Position Zero Read chunk has the Payload stream.
+	wire::Bytes payload;
+};
+
+/// Nothing that could belong to a transaction: counted, traced and forgotten.
+enum class Dropped : std::uint8_t {
+	/// The four fixed fields are not all there.
+	too_short,
+	/// A version that was never spoken on this connection.
+	unsupported_version,
+};
+
+using Received = std::variant<ForCall, ReverseCall, Dropped>;
+
+/// Decodes a message and finds what it is. RDMA_MSG's direction is that of the RPC message that it carries; RDMA_NOMSG
+/// with a Read list is a Call, because only a Call has one (RFC 8166, 3.4.5).
+[[nodiscard]] Received classify_received(wire::Bytes message) noexcept;
+
+} // namespace rpcordma::proto

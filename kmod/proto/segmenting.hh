@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// How memory is divided into the segments of a chunk. Any boundaries are legal (RFC 8166, 3.4.4); what decides here is
+/// what one registration of the device can cover.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "proto/transfer.hh"
+
+namespace rpcordma::proto
+{
+
+/// The size of the pages that registrations are made of, in bytes.
+inline constexpr std::uint32_t page_size = 4096;
+
+/// Bytes that are contiguous but for page boundaries: all pages but the first begin at offset zero, and all but the
+/// last are full.
+struct MemoryRun {
+	/// The offset in the first page, less than page_size.
+	std::uint32_t offset;
+	/// In bytes; zero is an empty run.
+	std::uint32_t length;
+
+	/// The number of pages that the run touches.
+	[[nodiscard]] constexpr std::uint32_t pages() const noexcept
+	{
+		if (length == 0)
+			return 0;
+		return static_cast<std::uint32_t>((std::uint64_t{offset} + length + page_size - 1) / page_size);
+	}
+};
+
+/// What one registration can cover.
+struct RegistrationLimits {
+	/// The number of pages, at least 1.
+	std::uint32_t pages;
+	/// Gaps between pages are allowed (IBK_SG_GAPS_REG), so that a registration can go on into the next run.
+	bool gaps;
+};
+
+/// Divides runs into segments, one registration each, in order.
+class Segmenter {
+    public:
+	constexpr Segmenter(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept
+		: runs_(runs)
+		, limits_(limits)
+	{
+	}
+
+	struct Piece {
+		/// The number of pages, over run boundaries where gaps are allowed.
+		std::uint32_t pages;
+		/// In bytes.
+		std::uint32_t length;
+	};
+
+	/// The next piece; none when all is covered.
+	[[nodiscard]] std::optional<Piece> next() noexcept;
+
+    private:
+	std::span<const MemoryRun> runs_;
+	RegistrationLimits limits_;
+	/// Pages of the first of runs_ that were handed out already.
+	std::uint32_t pages_done_ = 0;
+};
+
+/// The number of pieces that a Segmenter yields.
+[[nodiscard]] std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept;
+
+} // namespace rpcordma::proto

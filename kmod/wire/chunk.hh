@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// Segments, chunks and chunk lists of version 1 (RFC 8166, 3.4; rfc5666bis-04, 5.3), received and to be sent.
+///
+/// What is received stays where it is: a list is a view over bytes that the decoder has walked once, so that
+/// going through it again cannot fail, needs no memory and has no limit of its own on the number of segments.
+/// A view is valid as long as the received message is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+
+#include "uapi/rpcrdma_v1.h"
+#include "wire/xdr.hh"
+
+namespace rpcordma::wire
+{
+
+/// A steering tag (R_key) that names registered memory.
+enum class Handle : std::uint32_t {};
+/// A byte offset into the unreduced Payload stream.
+enum class Position : std::uint32_t {};
+
+/// A plain segment: one contiguous piece of registered memory (RFC 8166, 3.4.3).
+struct Segment {
+	Handle handle;
+	/// In bytes; zero is an empty segment.
+	std::uint32_t length;
+	/// The address within the registration.
+	std::uint64_t offset;
+
+	friend bool operator==(const Segment &, const Segment &) = default;
+};
+
+/// One segment of a Read chunk; those of one chunk follow each other and have the same position.
+struct ReadSegment {
+	Position position;
+	Segment target;
+
+	friend bool operator==(const ReadSegment &, const ReadSegment &) = default;
+};
+
+/// A received Write chunk or Reply chunk: a counted array of segments.
+class WriteChunk {
+    public:
+	/// The number of segments; zero is an empty chunk.
+	[[nodiscard]] std::uint32_t count() const noexcept
+	{
+		return static_cast<std::uint32_t>(segments_.size() / RPCRDMA_V1_SEGMENT_SIZE);
+	}
+	/// The segment at `index`, which must be less than count().
+	[[nodiscard]] Segment operator[](std::uint32_t index) const noexcept;
+	/// The sum of the segments' lengths, in bytes. Cannot overflow.
+	[[nodiscard]] std::uint64_t length() const noexcept;
+
+	/// Reads a chunk from its count on. Errors: truncated, bad_count.
+	[[nodiscard]] static Result<WriteChunk> decode(Reader &reader) noexcept;
+
+    private:
+	explicit WriteChunk(Bytes segments) noexcept
+		: segments_(segments)
+	{
+	}
+	Bytes segments_;
+};
+
+/// A received Read list, in the order of the wire.
+class ReadList {
+    public:
+	class Iterator {
+	    public:
+		using difference_type = std::ptrdiff_t;
+		using value_type = ReadSegment;
+
+		Iterator() noexcept = default;
+		ReadSegment operator*() const noexcept;
+		Iterator &operator++() noexcept;
+		Iterator operator++(int) noexcept;
+		friend bool operator==(const Iterator &a, const Iterator &b) noexcept
+		{
+			return a.at_ == b.at_;
+		}
+
+	    private:
+		friend class ReadList;
+		explicit Iterator(const std::byte *at) noexcept
+			: at_(at)
+		{
+		}
+		const std::byte *at_ = nullptr;
+	};
+
+	ReadList() noexcept = default;
+	[[nodiscard]] Iterator begin() const noexcept;
+	[[nodiscard]] Iterator end() const noexcept;
+	[[nodiscard]] bool empty() const noexcept
+	{
+		return entries_.empty();
+	}
+	/// The number of segments.
+	[[nodiscard]] std::uint32_t count() const noexcept;
+
+	/// Reads a list up to and including its end mark. Errors: truncated, bad_discriminator.
+	[[nodiscard]] static Result<ReadList> decode(Reader &reader) noexcept;
+
+    private:
+	explicit ReadList(Bytes entries) noexcept
+		: entries_(entries)
+	{
+	}
+	Bytes entries_;
+};
+
+/// A received Write list, in the order of the wire.
+class WriteList {
+    public:
+	class Iterator {
+	    public:
+		using difference_type = std::ptrdiff_t;
+		using value_type = WriteChunk;
+
+		Iterator() noexcept = default;
+		WriteChunk operator*() const noexcept;
+		Iterator &operator++() noexcept;
+		Iterator operator++(int) noexcept;
+		friend bool operator==(const Iterator &a, const Iterator &b) noexcept
+		{
+			return a.rest_.data() == b.rest_.data();
+		}
+
+	    private:
+		friend class WriteList;
+		explicit Iterator(Bytes rest) noexcept
+			: rest_(rest)
+		{
+		}
+		Bytes rest_;
+	};
+
+	WriteList() noexcept = default;
+	[[nodiscard]] Iterator begin() const noexcept;
+	[[nodiscard]] Iterator end() const noexcept;
+	[[nodiscard]] bool empty() const noexcept
+	{
+		return entries_.empty();
+	}
+	/// The number of chunks.
+	[[nodiscard]] std::uint32_t count() const noexcept;
+
+	/// Reads a list up to and including its end mark. Errors: truncated, bad_discriminator, bad_count.
+	[[nodiscard]] static Result<WriteList> decode(Reader &reader) noexcept;
+
+    private:
+	explicit WriteList(Bytes entries) noexcept
+		: entries_(entries)
+	{
+	}
+	Bytes entries_;
+};
+
+/// The three chunk lists of a received RDMA_MSG or RDMA_NOMSG.
+struct Chunks {
+	ReadList reads;
+	WriteList writes;
+	std::optional<WriteChunk> reply;
+
+	/// Errors: truncated, bad_discriminator, bad_count.
+	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
+};
+
+/// A Write chunk or Reply chunk to be sent. The sender owns the segments.
+using SegmentArray = std::span<const Segment>;
+
+/// The three chunk lists of a message to be sent. The sender owns all that it refers to.
+struct ChunksToSend {
+	std::span<const ReadSegment> reads;
+	std::span<const SegmentArray> writes;
+	std::optional<SegmentArray> reply;
+
+	/// The number of bytes that encode() writes.
+	[[nodiscard]] std::size_t size() const noexcept;
+	/// Errors: no_room.
+	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
+};
+
+/// The number of bytes that three chunk lists take with `reads` Read segments, one Write chunk of `write_segments`
+/// segments and a Reply chunk of `reply_segments`; no such chunk where that number is zero.
+[[nodiscard]] constexpr std::size_t chunks_size(std::uint32_t reads, std::uint32_t write_segments,
+						std::uint32_t reply_segments) noexcept
+{
+	constexpr std::size_t list_ends = 3 * xdr_unit;
+	constexpr std::size_t discriminator_and_count = 2 * xdr_unit;
+	std::size_t size = list_ends + std::size_t{reads} * (xdr_unit + RPCRDMA_V1_READ_SEGMENT_SIZE);
+	if (write_segments != 0)
+		size += discriminator_and_count + std::size_t{write_segments} * RPCRDMA_V1_SEGMENT_SIZE;
+	if (reply_segments != 0)
+		size += xdr_unit + std::size_t{reply_segments} * RPCRDMA_V1_SEGMENT_SIZE;
+	return size;
+}
+
+} // namespace rpcordma::wire

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// XDR cursors (RFC 4506) over bytes that somebody else owns. Neither ever touches a byte outside its span.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "wire/result.hh"
+
+namespace rpcordma::wire
+{
+
+using Bytes = std::span<const std::byte>;
+using MutableBytes = std::span<std::byte>;
+
+/// The size of every XDR unit, in bytes.
+inline constexpr std::size_t xdr_unit = 4;
+
+/// The number of roundup bytes that follow an item of `size` bytes (RFC 8166, 2.2.4.2): 0 to 3.
+[[nodiscard]] constexpr std::uint32_t roundup_padding(std::uint32_t size) noexcept
+{
+	return (0u - size) & 3u;
+}
+
+/// Reads XDR items from the front of a span. A failed read leaves the cursor where it was.
+class Reader {
+    public:
+	constexpr explicit Reader(Bytes bytes) noexcept
+		: bytes_(bytes)
+	{
+	}
+
+	/// The next unsigned integer. Errors: truncated.
+	[[nodiscard]] Result<std::uint32_t> u32() noexcept;
+	/// The next unsigned hyper. Errors: truncated.
+	[[nodiscard]] Result<std::uint64_t> u64() noexcept;
+	/// The next boolean, or the discriminator of optional-data. Errors: truncated, bad_discriminator.
+	[[nodiscard]] Result<bool> boolean() noexcept;
+	/// The next `size` bytes, without roundup. Errors: truncated.
+	[[nodiscard]] Result<Bytes> take(std::size_t size) noexcept;
+	/// All that has not been read.
+	[[nodiscard]] constexpr Bytes rest() const noexcept
+	{
+		return bytes_;
+	}
+
+    private:
+	Bytes bytes_;
+};
+
+/// Writes XDR items to the front of a span. A failed write leaves the cursor where it was.
+class Writer {
+    public:
+	constexpr explicit Writer(MutableBytes room) noexcept
+		: room_(room)
+	{
+	}
+
+	/// Errors of both: no_room.
+	[[nodiscard]] Result<void> u32(std::uint32_t value) noexcept;
+	[[nodiscard]] Result<void> u64(std::uint64_t value) noexcept;
+	/// The number of bytes written.
+	[[nodiscard]] constexpr std::size_t size() const noexcept
+	{
+		return size_;
+	}
+
+    private:
+	MutableBytes room_;
+	std::size_t size_ = 0;
+};
+
+} // namespace rpcordma::wire
