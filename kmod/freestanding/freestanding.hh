@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Included before every C++ file of the module: makes the header-only part of libstdc++ usable without a C library.
+ * Where libstdc++ would throw or abort, the module reports a bug and traps, in the object at hand.
+ */
+#ifndef RPCORDMA_FREESTANDING_HH
+#define RPCORDMA_FREESTANDING_HH
+
+/* Else <bits/c++config.h> includes <features.h>. */
+#define _GLIBCXX_OS_DEFINES 1
+#include <bits/c++config.h>
+
+/* While libstdc++ still takes itself for hosted: <bit> and <algorithm> disagree about __int_traits otherwise. */
+#include <bit>
+
+/* GCC 12 sets this when the library is built, whatever -ffreestanding says. */
+#undef _GLIBCXX_HOSTED
+#define _GLIBCXX_HOSTED 0
+#undef _GLIBCXX_USE_WCHAR_T
+
+#include "kernel/bug.hh"
+
+#undef _GLIBCXX_THROW_OR_ABORT
+#define _GLIBCXX_THROW_OR_ABORT(...) (::rpcordma::bug(#__VA_ARGS__))
+#include <bits/functexcept.h>
+
+namespace std {
+
+[[noreturn, gnu::cold]] inline void __throw_out_of_range_fmt(const char *format, ...)
+{
+	::rpcordma::bug(format);
+}
+
+[[noreturn, gnu::cold]] inline void __throw_length_error(const char *what)
+{
+	::rpcordma::bug(what);
+}
+
+[[noreturn, gnu::cold]] inline void __throw_bad_function_call()
+{
+	::rpcordma::bug("bad_function_call");
+}
+
+#ifdef _GLIBCXX_ASSERTIONS
+[[noreturn, gnu::cold]] inline void __glibcxx_assert_fail(const char *file, int line, const char *,
+							  const char *condition) noexcept
+{
+	::rpcordma::bug(condition, file, line);
+}
+#endif
+
+} // namespace std
+
+#endif

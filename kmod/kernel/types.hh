@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's integer types, as its C headers define them on x86-64: the tables of kernel.hh use them in both
+ * languages, and the C compiler checks them there.
+ */
+#ifndef RPCORDMA_KERNEL_TYPES_HH
+#define RPCORDMA_KERNEL_TYPES_HH
+
+#include <cstddef>
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using s8 = signed char;
+using s16 = short;
+using s32 = int;
+using s64 = long long;
+
+using __be16 = u16;
+using __be32 = u32;
+using __be64 = u64;
+
+using size_t = std::size_t;
+using ssize_t = long;
+using loff_t = long long;
+using dma_addr_t = u64;
+using gfp_t = unsigned int;
+
+#endif
