@@ -1,11 +1,85 @@
 # SPDX-License-Identifier: GPL-2.0-only
+#
+# The way in: "make help" lists the targets. How the module itself is built is in Kbuild.
+
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-top := $(CURDIR)
-out := $(top)/build/$(KVER)
 
+out := $(CURDIR)/build/$(KVER)
+
+.DEFAULT_GOAL := all
+.PHONY: all module help demo check check-unit check-nfs check-install fuzz lint vm install uninstall clean \
+	compile_commands.json
+
+## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
+all:
+	@scripts/setup build
+	@$(MAKE) --no-print-directory module
+
+# The same for scripts, which have called setup already. Kbuild wants its Kbuild file and the objects in one place: this
+# gives each kernel a place of its own. Headers without vmlinux (6.1) allow no BTF, and would say so each time.
 module:
-	@mkdir -p $(out)/kmod/glue $(out)/generated/kernel
-	@printf 'src := %s\ninclude $$(src)/Kbuild\n' '$(top)' | cmp -s - $(out)/Kbuild || \
-		printf 'src := %s\ninclude $$(src)/Kbuild\n' '$(top)' > $(out)/Kbuild
-	+$(MAKE) -C $(KDIR) M=$(out) modules
+	@scripts/check-toolchain '$(KVER)' '$(KDIR)'
+	@mkdir -p '$(out)'
+	@printf 'src := %s\ninclude $$(src)/Kbuild\n' '$(CURDIR)' >'$(out)/Kbuild'
+	+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
+		-C '$(KDIR)' M='$(out)' $(if $(wildcard $(KDIR)/vmlinux),,CONFIG_DEBUG_INFO_BTF_MODULES=) modules
+
+## make install           build it and put it where modprobe prefers it to the in-tree module (KVER=, DESTDIR=)
+install: all
+	@scripts/install install '$(KVER)'
+
+## make uninstall         take away what install put there, completely
+uninstall:
+	@scripts/install uninstall '$(KVER)'
+
+## make demo              in virtual machines: mount NFS over soft-RoCE, copy and verify files, show what moved
+demo:
+	@scripts/setup build lab
+	@scripts/demo
+
+## make check             all of the tests below, then one summary (FULL=1: at full count; CELL=...: one part of them)
+check:
+	@scripts/setup build lab unit
+	@scripts/check
+
+## make check-unit        unit tests of wire/ and proto/ on this machine, under ASan and UBSan, and a short fuzz run
+check-unit:
+	@scripts/setup unit
+	@scripts/check-unit
+
+## make check-nfs         NFS over the module, in virtual machines
+check-nfs:
+	@scripts/setup build lab
+	@scripts/check-nfs
+
+## make check-install     install and uninstall, on a throw-away view of this machine
+check-install:
+	@scripts/setup build lab
+	@scripts/check-install
+
+## make fuzz              the fuzzers alone, SECONDS=n for each
+fuzz:
+	@scripts/setup unit
+	@scripts/fuzz
+
+## make lint              formatting, static analysis, and the rules of Documentation/architecture.rst
+lint:
+	@scripts/setup build lint
+	@scripts/lint
+
+## make vm                a shell in a virtual machine with the module loaded
+vm:
+	@scripts/setup build lab
+	@scripts/vm shell
+
+## make compile_commands.json   what clangd wants to know (KVER=)
+compile_commands.json: all
+	@scripts/compile-commands '$(KVER)' >$@
+
+## make clean             remove build/
+clean:
+	rm -rf build compile_commands.json
+
+help:
+	@sed -n 's/^## //p' Makefile

@@ -36,16 +36,15 @@ quiet_cmd_cxx_o_cc = CXX $(quiet_modtag)  $@
       cmd_cxx_o_cc = $(CC) $(cxx_flags) -c -o $@ $<; \
 		     $(OBJCOPY) --remove-section=.group $@ $(cmd_objtool)
 
-# A kernel runs no constructors of C++ objects, and has no thread_local: such code must not get in. Kernels with
-# CONFIG_CONSTRUCTORS (KASAN, KCSAN, gcov) have the compiler's own ones in every object, named by a number: those run.
-ifdef CONFIG_CONSTRUCTORS
-cxx-unwanted = $(NM) $@ | grep -oE '_GLOBAL__sub_[ID][_.]([^0-9].*)$$|\<TLS\>' || $(OBJDUMP) -h $@ | grep -oE '\.t(bss|data)\b'
-else
-cxx-unwanted = $(OBJDUMP) -h $@ | grep -oE '\.(init_array|ctors|fini_array|dtors|tbss|tdata)\b'
+# C++ objects' constructors are not run, and there is no thread_local: such code must not get in. Kernels with
+# CONFIG_CONSTRUCTORS (KASAN, KCSAN, gcov) do run those that the compiler makes for itself, in every object.
+cxx-unwanted := _GLOBAL__sub_[ID]_[^ ]*|\.(tbss|tdata)\b
+ifndef CONFIG_CONSTRUCTORS
+cxx-unwanted := $(cxx-unwanted)|\.(init_array|ctors|fini_array|dtors)\b
 endif
 cmd_cxx_check = \
-	if $(cxx-unwanted); then \
-		echo '$<: error: dynamic initialisation or thread_local (found: the lines above)' >&2; false; \
+	if { $(NM) $@; $(OBJDUMP) -h $@; } | grep -oE '$(cxx-unwanted)' >&2; then \
+		echo '$<: error: dynamic initialisation or thread_local, named above' >&2; false; \
 	fi
 
 define rule_cxx_o_cc
