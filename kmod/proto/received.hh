@@ -36,6 +36,8 @@ enum class Dropped : std::uint8_t {
 	too_short,
 	/// A version that was never spoken on this connection.
 	unsupported_version,
+	/// An RDMA_ERROR that cannot be decoded, which has to be discarded silently (rfc5666bis-04, 5.5).
+	undecodable_error,
 };
 
 using Received = std::variant<ForCall, ReverseCall, Dropped>;

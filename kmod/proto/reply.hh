@@ -12,7 +12,8 @@
 namespace rpcordma::proto
 {
 
-/// What this requester offered. An empty array is a chunk that was not offered.
+/// What this requester offered: at most one of the two. An empty array is a chunk that was not offered. The sum of an
+/// array's lengths fits 32 bits.
 struct Offer {
 	wire::SegmentArray write_chunk;
 	wire::SegmentArray reply_chunk;
@@ -53,7 +54,7 @@ enum class ReplyError : std::uint8_t {
 	not_contiguous,
 	/// A Reply chunk that was not offered, or one with bytes in it beside a Payload stream in the message.
 	reply_chunk,
-	/// RDMA_NOMSG without a Reply chunk, or with a Write chunk in use that was not offered with it.
+	/// RDMA_NOMSG without a Reply chunk, or with one beside a Write chunk in use, which are never offered together.
 	no_payload,
 	/// The Payload stream is too short to be an RPC Reply.
 	payload_too_short,

@@ -45,7 +45,7 @@ class Segmenter {
     public:
 	constexpr Segmenter(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept
 		: runs_(runs)
-		, limits_(limits)
+		, limits_{limits.pages == 0 ? 1 : limits.pages, limits.gaps}
 	{
 	}
 
@@ -56,10 +56,16 @@ class Segmenter {
 		std::uint32_t length;
 	};
 
-	/// The next piece; none when all is covered.
+	/// The next piece; none when all is covered. Its length always fits: a piece ends before a run that would make
+	/// it longer than 32 bits can say.
 	[[nodiscard]] std::optional<Piece> next() noexcept;
 
     private:
+	/// What is left of the first of runs_, up to `most` pages.
+	[[nodiscard]] Piece front(std::uint32_t most) const noexcept;
+	/// Hands out `pages` pages of the first of runs_.
+	void advance(std::uint32_t pages) noexcept;
+
 	std::span<const MemoryRun> runs_;
 	RegistrationLimits limits_;
 	/// Pages of the first of runs_ that were handed out already.

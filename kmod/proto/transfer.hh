@@ -96,7 +96,8 @@ struct Placement {
 	std::uint32_t pages;
 	/// What the pages hold in the end, copied or written.
 	std::uint32_t pages_filled;
-	/// Roundup padding that the upper layer expects in front of the tail.
+	/// Roundup padding that the upper layer expects in front of the tail: less than a written item needs only where
+	/// the room has no tail for it and nothing follows.
 	std::uint32_t tail_padding;
 	/// Copied to the tail, behind that padding.
 	std::uint32_t tail;

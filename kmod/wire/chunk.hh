@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 
@@ -59,6 +58,7 @@ class WriteChunk {
 	[[nodiscard]] static Result<WriteChunk> decode(Reader &reader) noexcept;
 
     private:
+	friend class WriteList;
 	explicit WriteChunk(Bytes segments) noexcept
 		: segments_(segments)
 	{

@@ -24,6 +24,15 @@ inline constexpr std::size_t xdr_unit = 4;
 	return (0u - size) & 3u;
 }
 
+/// An unsigned integer as it stands on the wire (RFC 4506, 4.2), for bytes that are known to be there.
+[[nodiscard]] constexpr std::uint32_t load_u32(std::span<const std::byte, xdr_unit> bytes) noexcept
+{
+	std::uint32_t value = 0;
+	for (const std::byte byte : bytes)
+		value = value << 8 | std::to_integer<std::uint32_t>(byte);
+	return value;
+}
+
 /// Reads XDR items from the front of a span. A failed read leaves the cursor where it was.
 class Reader {
     public:

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proto/connection.hh"
+
+#include <algorithm>
+
+namespace rpcordma::proto
+{
+namespace
+{
+
+/// A stale connection is one that the peer has not finished closing. Every other reason says that nobody is there, or
+/// nobody who wants us.
+ConnectOutcome reject_outcome(RejectReason reason) noexcept
+{
+	if (reason == RejectReason::stale_connection)
+		return ConnectOutcome::try_again;
+	return ConnectOutcome::refused;
+}
+
+} // namespace
+
+Agreement agree(const wire::PrivateData &requester, const wire::PrivateData &responder) noexcept
+{
+	// RFC 8797, 4.2: the smaller of what the one sends and the other receives.
+	return {
+		.inline_thresholds = {
+			.call = std::min(requester.send_size, responder.receive_size),
+			.reply = std::min(responder.send_size, requester.receive_size),
+		},
+		.remote_invalidation = requester.remote_invalidation && responder.remote_invalidation,
+	};
+}
+
+ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept
+{
+	switch (event) {
+	case ConnectEvent::established:
+		return ConnectOutcome::connected;
+	case ConnectEvent::address_error:
+	case ConnectEvent::unreachable:
+		return ConnectOutcome::host_unreachable;
+	case ConnectEvent::route_error:
+		return ConnectOutcome::network_unreachable;
+	case ConnectEvent::rejected:
+		return reject_outcome(reason);
+	case ConnectEvent::device_removed:
+		break;
+	}
+	return ConnectOutcome::no_device;
+}
+
+} // namespace rpcordma::proto

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proto/received.hh"
+
+namespace rpcordma::proto
+{
+namespace
+{
+
+/// msg_type of an RPC Call (RFC 5531, 9).
+constexpr std::uint32_t rpc_call = 0;
+
+/// Whether the RPC message says that it is a Call. One too short to say so is not.
+bool is_call(wire::Bytes payload) noexcept
+{
+	wire::Reader reader(payload);
+	const auto xid = reader.u32();
+	const auto message_type = reader.u32();
+	return xid && message_type && *message_type == rpc_call;
+}
+
+Received dropped_or_for_call(const wire::FixedFields &fixed, wire::Error error) noexcept
+{
+	if (error == wire::Error::unsupported_version)
+		return Dropped::unsupported_version;
+	if (fixed.type == RPCRDMA_V1_ERROR)
+		return Dropped::undecodable_error;
+	return ForCall{fixed.xid, fixed.credits, std::unexpected(error)};
+}
+
+} // namespace
+
+Received classify_received(wire::Bytes message) noexcept
+{
+	wire::Reader reader(message);
+	const auto fixed = wire::FixedFields::decode(reader);
+	if (!fixed)
+		return Dropped::too_short;
+
+	const auto body = wire::decode_body(*fixed, reader);
+	if (!body)
+		return dropped_or_for_call(*fixed, body.error());
+
+	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_call(msg->payload))
+		return ReverseCall{fixed->xid, fixed->credits, msg->chunks, msg->payload};
+	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && !nomsg->chunks.reads.empty())
+		return ReverseCall{fixed->xid, fixed->credits, nomsg->chunks, {}};
+	return ForCall{fixed->xid, fixed->credits, *body};
+}
+
+} // namespace rpcordma::proto
