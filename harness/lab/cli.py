@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""scripts/vm: one command, or a shell, in a virtual machine."""
+
+import argparse
+import shlex
+import shutil
+import signal
+import sys
+import termios
+import time
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab.guest import Guest, Hardware, LabError, LabTimeout
+from lab.kernel import Kernel
+from lab.pair import OURS, STOCK, Pair
+from lab.paths import CHECKOUT, LOGS
+
+# What timeout(1) says, too.
+STATUS_TIMEOUT = 124
+STATUS_LAB_ERROR = 125
+
+
+def main() -> int:
+    """Takes the command line apart."""
+    parser = argparse.ArgumentParser(
+        prog="vm", description="Boots stock Debian kernels with this machine's root, read-only.")
+    actions = parser.add_subparsers(dest="action", required=True)
+
+    run = actions.add_parser("run", help="run one command, and hand back its exit status")
+    run.add_argument("--kernel", default="6.12", help="6.1 or 6.12 (the default)")
+    run.add_argument("--timeout", type=float, default=600, help="seconds for the command")
+    run.add_argument("--memory", default="1G")
+    run.add_argument("--logs", type=Path, help="directory for the console and kernel logs")
+    run.add_argument("command", nargs="+", metavar="COMMAND",
+                     help="a single word goes to the shell as it is")
+    run.set_defaults(act=run_command)
+
+    shell = actions.add_parser("shell", help="a shell in an NFS client, with a server beside it")
+    shell.add_argument("--kernel", default="6.12", help="of the client")
+    shell.add_argument("--server-kernel", default="6.12")
+    shell.add_argument("--transport", choices=[OURS, STOCK], default=OURS, help="of the client")
+    shell.set_defaults(act=interactive_shell)
+
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        return arguments.act(arguments)
+    except (LabError, FileNotFoundError) as error:
+        print(f"vm: {error}", file=sys.stderr)
+        return STATUS_LAB_ERROR
+
+
+def run_command(arguments: argparse.Namespace) -> int:
+    """Boots one guest for one command."""
+    logs = arguments.logs or new_log_directory("run")
+    print(f"vm: Linux {arguments.kernel}; logs in {logs}", file=sys.stderr)
+    guest = Guest("guest", Kernel.find(arguments.kernel), logs, Hardware(memory=arguments.memory))
+    words = arguments.command
+    command = words[0] if len(words) == 1 else shlex.join(words)
+    guest.start()
+    try:
+        guest.wait_until_ready()
+        process = guest.spawn(f"cd {shlex.quote(str(CHECKOUT))} && {command}")
+        result = process.wait(arguments.timeout)
+        print(result.stdout, end="")
+        for complaint in guest.complaints():
+            print(f"vm: the kernel says: {complaint}", file=sys.stderr)
+        return result.status
+    except LabTimeout as late:
+        print(f"vm: {late}", file=sys.stderr)
+        return STATUS_TIMEOUT
+    finally:
+        guest.shut_down()
+
+
+def interactive_shell(arguments: argparse.Namespace) -> int:
+    """Boots a pair, and gives the terminal to the client."""
+    logs = new_log_directory("shell")
+    print("vm: booting a server and a client; leave with exit or Ctrl-D", flush=True)
+    with Pair(Kernel.find(arguments.server_kernel), Kernel.find(arguments.kernel), logs,
+              client_transport=arguments.transport, console_on_terminal=True) as pair:
+        print(f"vm: {pair.transport_module()} is loaded. To mount the server's /tmpfs, /ext4 or "
+              "/xfs:\n      mount -t nfs -o vers=4.2,proto=rdma,port=20049 "
+              f"{pair.SERVER_ADDRESS}:/tmpfs /mnt", flush=True)
+        with raw_terminal():
+            columns, lines = shutil.get_terminal_size()
+            shell = pair.client.spawn(
+                f"cd {shlex.quote(str(CHECKOUT))}; export TERM=linux; "
+                f"stty -F /dev/ttyS0 sane cols {columns} rows {lines}; "
+                "exec setsid --ctty --wait bash -i </dev/ttyS0 >/dev/ttyS0 2>&1")
+            pair.client.wait_for(lambda: shell.status is not None, timeout=7 * 24 * 3600,
+                                 what="the end of the shell")
+    return 0
+
+
+@contextmanager
+def raw_terminal() -> Iterator[None]:
+    """While it lasts, every key goes to the guest as it is."""
+    if not sys.stdin.isatty():
+        yield
+        return
+    saved = termios.tcgetattr(sys.stdin)
+    tty.setraw(sys.stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, saved)
+
+
+def new_log_directory(kind: str) -> Path:
+    """A directory for the logs of one run of the lab."""
+    directory = LOGS / f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory

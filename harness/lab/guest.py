@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A virtual machine, and the channel over which it is told what to do."""
+
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+from lab.accel import QEMU, acceleration
+from lab.kernel import Kernel
+from lab.paths import GUEST_SCRIPTS
+
+BOOT_SECONDS = 180
+# The kernel speaks of its own mistakes in these words. A test in whose guest it does so has failed.
+COMPLAINT = re.compile(
+    r"\bBUG:|\bWARNING:|\bOops\b|INFO: task |blocked for more than|general protection"
+    r"|possible circular locking|possible recursive locking|inconsistent lock state"
+    r"|KASAN:|KCSAN:|UBSAN:|refcount_t:|list_(add|del) corruption|kernel BUG at|Kernel panic"
+    r"|unreferenced object|rpcordma: .*leaked")
+
+
+class LabError(Exception):
+    """Something in the lab did not go as it should."""
+
+
+class GuestDied(LabError):
+    """The virtual machine ended while somebody waited for it."""
+
+
+class LabTimeout(LabError):
+    """What was waited for did not happen in time."""
+
+
+class CommandFailed(LabError):
+    """A command in a guest had another exit status than 0."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command in a guest came to."""
+
+    command: str
+    status: int
+    stdout: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class KernelMessage:
+    """One record of a guest's kernel log."""
+
+    level: int
+    time: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"[{self.time:12.6f}] {self.text}"
+
+
+class Process:
+    """A command that runs in a guest. Its output is standard output and error together."""
+
+    def __init__(self, guest: "Guest", number: int, command: str):
+        self.guest = guest
+        self.number = number
+        self.command = command
+        self.output = ""
+        self.status: int | None = None
+        self.started = time.monotonic()
+
+    def wait(self, timeout: float) -> Result:
+        """Waits until the command has ended, and kills it when that takes too long."""
+        try:
+            self.guest.wait_for(lambda: self.status is not None, timeout, f"'{self.command}'")
+        except LabTimeout as late:
+            self.kill()
+            raise LabTimeout(f"{late}; its output so far:\n{self.output}") from None
+        assert self.status is not None
+        return Result(self.command, self.status, self.output, time.monotonic() - self.started)
+
+    def expect(self, pattern: str, timeout: float) -> re.Match[str]:
+        """Waits until the output has a match for the pattern."""
+        self.guest.wait_for(
+            lambda: re.search(pattern, self.output) is not None or self.status is not None,
+            timeout, f"/{pattern}/ in the output of '{self.command}'")
+        match = re.search(pattern, self.output)
+        if match is None:
+            raise CommandFailed(f"'{self.command}' ended with status {self.status} and without "
+                                f"/{pattern}/:\n{self.output}")
+        return match
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Sends a signal to the command and to what it started."""
+        self.guest.send(do="signal", id=self.number, signal=int(number))
+
+
+@dataclass
+class Hardware:
+    """What a guest is made of, apart from its kernel."""
+
+    memory: str = "1G"
+    processors: int = 2
+    disks: list[Path] = field(default_factory=list)
+    network: list[str] = field(default_factory=list)
+    kernel_options: str = ""
+    console_on_terminal: bool = False
+
+
+class Guest:
+    """A virtual machine whose root is this machine's, read-only below a layer of its own."""
+
+    def __init__(self, name: str, kernel: Kernel, logs: Path, hardware: Hardware | None = None):
+        self.name = name
+        self.kernel = kernel
+        self.hardware = hardware or Hardware()
+        logs.mkdir(parents=True, exist_ok=True)
+        self.console_log = logs / f"{name}.console.log"
+        self.kernel_log_file = logs / f"{name}.dmesg.log"
+        self.kernel_log: list[KernelMessage] = []
+        self._complaints_seen = 0
+        self._marks = 0
+        self._processes: dict[int, Process] = {}
+        self._commands_started = 0
+        self._changed = threading.Condition()
+        self._ready = False
+        self._alive = False
+        self._qemu: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._reader: threading.Thread | None = None
+
+    # Life and death
+
+    def start(self) -> None:
+        """Switches the machine on; wait_until_ready() tells when it can be talked to."""
+        ours, its = socket.socketpair()
+        log: TextIO = self.kernel_log_file.open("a", encoding="utf-8")
+        with its:
+            # A machine must not outlive whoever started it, however that ends.
+            self._qemu = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *self._qemu_command(its.fileno())],
+                pass_fds=[its.fileno()],
+                stdin=None if self.hardware.console_on_terminal else subprocess.DEVNULL)
+        self._channel = ours
+        self._ready = False
+        self._alive = True
+        self._processes = {}
+        self._reader = threading.Thread(target=self._receive, args=(ours, log), daemon=True)
+        self._reader.start()
+
+    def wait_until_ready(self, timeout: float = BOOT_SECONDS) -> None:
+        """Waits until the agent in the guest answers."""
+        self.wait_for(lambda: self._ready, timeout, "its agent")
+
+    def kill(self) -> None:
+        """Pulls the plug."""
+        if self._qemu:
+            self._qemu.kill()
+            self._ended()
+
+    def shut_down(self, timeout: float = 60) -> None:
+        """Switches the machine off, by force when it does not obey."""
+        if not self._qemu:
+            return
+        try:
+            self.send(do="poweroff")
+            self.wait_for(lambda: not self._alive, timeout, "power-off", or_death=True)
+        except LabError:
+            pass
+        self.kill()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the machine runs."""
+        return self._alive
+
+    def _ended(self) -> None:
+        assert self._qemu and self._reader and self._channel
+        self._qemu.wait()
+        self._reader.join()
+        self._channel.close()
+        self._qemu = None
+
+    def _qemu_command(self, channel: int) -> list[str]:
+        hardware = self.hardware
+        command = [
+            QEMU, *acceleration(self.kernel), "-nodefaults", "-no-user-config", "-no-reboot",
+            "-display", "none", "-smp", str(hardware.processors), "-m", hardware.memory,
+            "-kernel", str(self.kernel.image), "-initrd", str(self.kernel.initramfs()),
+            "-append", self._kernel_command_line(),
+            "-virtfs", "local,path=/,mount_tag=hostroot,security_model=none,readonly=on,"
+                       "multidevs=remap",
+            "-device", "virtio-rng-pci",
+            "-device", "virtio-serial-pci",
+            "-chardev", f"socket,id=agent,fd={channel}",
+            "-device", "virtserialport,chardev=agent,name=rpcordma.agent",
+            "-serial", "chardev:console"]
+        console = f"id=console,logfile={self.console_log},logappend=on"
+        if hardware.console_on_terminal:
+            command += ["-chardev", f"stdio,signal=off,{console}"]
+        else:
+            command += ["-chardev", f"null,{console}"]
+        for index, disk in enumerate(hardware.disks):
+            command += ["-drive", f"if=none,id=disk{index},file={disk},format=raw,cache=unsafe",
+                        "-device", f"virtio-blk-pci,drive=disk{index}"]
+        return command + hardware.network
+
+    def _kernel_command_line(self) -> str:
+        return " ".join([
+            "console=ttyS0 loglevel=5 panic=-1 oops=panic net.ifnames=0 nokaslr",
+            # An emulated processor that shares the host's is slow, not stuck.
+            "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120",
+            "random.trust_cpu=on",
+            f"lab.init={GUEST_SCRIPTS / 'init'} lab.name={self.name}",
+            self.hardware.kernel_options])
+
+    # Commands
+
+    def spawn(self, command: str) -> Process:
+        """Starts a shell command and returns at once."""
+        with self._changed:
+            self._commands_started += 1
+            process = Process(self, self._commands_started, command)
+            self._processes[process.number] = process
+        self.send(do="start", id=process.number, command=command)
+        return process
+
+    def run(self, command: str, timeout: float = 60, check: bool = True) -> Result:
+        """Runs a shell command to its end; a status other than 0 is an error where checked."""
+        result = self.spawn(command).wait(timeout)
+        if check and result.status != 0:
+            raise CommandFailed(f"{self.name}: '{command}' ended with status {result.status}:\n"
+                                f"{result.stdout}")
+        return result
+
+    def output(self, command: str, timeout: float = 60) -> str:
+        """The output of a command that has to succeed."""
+        return self.run(command, timeout).stdout
+
+    def script(self, name: str, *arguments: str, timeout: float = 120) -> str:
+        """Runs one of the scripts in harness/guest."""
+        return self.output(shlex.join([str(GUEST_SCRIPTS / name), *arguments]), timeout)
+
+    def write(self, path: str, text: str) -> None:
+        """Writes a file in the guest."""
+        quoted = shlex.quote(path)
+        self.run(f"mkdir -p $(dirname {quoted}); printf %s {shlex.quote(text)} >{quoted}")
+
+    def read(self, path: str) -> str:
+        """Reads a text file in the guest."""
+        return self.output(f"cat {shlex.quote(path)}")
+
+    # The kernel's log
+
+    def mark(self, text: str) -> None:
+        """Writes a line into the guest's kernel log, and waits until the log is here up to it."""
+        self._marks += 1
+        line = f"lab: mark {self._marks}: {text}"
+        self.run(f"echo {shlex.quote(line)} >/dev/kmsg")
+        self.wait_for(lambda: any(message.text == line for message in self.kernel_log[-400:]),
+                      60, "the kernel's log")
+
+    def complaints(self) -> list[str]:
+        """What the kernel has complained of since the last time this was asked."""
+        with self._changed:
+            messages = self.kernel_log[self._complaints_seen:]
+            self._complaints_seen = len(self.kernel_log)
+        return [str(message) for message in messages
+                if not message.text.startswith("lab: ") and COMPLAINT.search(message.text)]
+
+    # The channel
+
+    def wait_for(self, condition: Callable[[], bool], timeout: float, what: str,
+                 or_death: bool = False) -> None:
+        """Waits until a condition holds that messages from the guest can change."""
+        with self._changed:
+            happened = self._changed.wait_for(lambda: condition() or not self._alive, timeout)
+            if happened and (condition() or or_death):
+                return
+            if not self._alive:
+                raise GuestDied(f"{self.name} ended while {what} was waited for; its console:\n"
+                                f"{self.console_tail()}")
+            raise LabTimeout(f"{self.name}: waited {timeout:.0f} s in vain for {what}")
+
+    def console_tail(self, lines: int = 60) -> str:
+        """The last lines of the console's log."""
+        text = self.console_log.read_text(encoding="utf-8", errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def send(self, **message: object) -> None:
+        """Sends one message to the agent."""
+        assert self._channel
+        try:
+            self._channel.sendall(json.dumps(message).encode() + b"\n")
+        except OSError as error:
+            raise GuestDied(f"{self.name} cannot be reached: {error}; its console:\n"
+                            f"{self.console_tail()}") from None
+
+    def _receive(self, channel: socket.socket, log: TextIO) -> None:
+        """The reading thread: takes every message until the machine ends."""
+        with log, channel.makefile("rb") as lines:
+            try:
+                for line in lines:
+                    self._take(json.loads(line), log)
+            except (OSError, ValueError) as error:
+                print(f"lab: {self.name}: the channel broke: {error}", file=sys.stderr)
+        with self._changed:
+            self._alive = False
+            self._changed.notify_all()
+
+    def _take(self, message: dict, log: TextIO) -> None:
+        with self._changed:
+            kind = message["is"]
+            if kind == "ready":
+                self._ready = True
+            elif kind == "kernel":
+                record = KernelMessage(message["level"], message.get("time", 0), message["text"])
+                self.kernel_log.append(record)
+                log.write(f"{record}\n")
+                log.flush()
+            elif kind == "output":
+                self._processes[message["id"]].output += message["text"]
+            elif kind == "exit":
+                self._processes.pop(message["id"]).status = message["status"]
+            self._changed.notify_all()

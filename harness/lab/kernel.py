@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A kernel to boot: its image, its modules and the initramfs that goes with them."""
+
+import hashlib
+import lzma
+import os
+import re
+import stat
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.paths import GUEST_SCRIPTS, cache_directory
+
+# What the initramfs needs to find the root file system: the rest is loaded from there.
+ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
+# Every file in an initramfs made here has this time, so that equal contents are equal bytes.
+EPOCH = 0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A Debian kernel that is installed on this machine."""
+
+    release: str
+    image: Path
+    modules: Path
+
+    @classmethod
+    def find(cls, series: str) -> "Kernel":
+        """The newest installed kernel of a series such as "6.12"."""
+        found = sorted((kernel for kernel in cls._installed()
+                        if kernel.release.startswith(series + ".")), key=cls._version)
+        if not found:
+            raise FileNotFoundError(
+                f"no kernel of series {series} in /boot: run scripts/setup lab")
+        return found[-1]
+
+    @property
+    def series(self) -> str:
+        """The first two numbers of the release: "6.12"."""
+        return ".".join(self.release.split(".")[:2])
+
+    @classmethod
+    def _installed(cls) -> list["Kernel"]:
+        kernels = []
+        for image in Path("/boot").glob("vmlinuz-*-amd64"):
+            release = image.name.removeprefix("vmlinuz-")
+            modules = Path("/lib/modules") / release
+            if (modules / "modules.dep").exists():
+                kernels.append(cls(release, image, modules))
+        return kernels
+
+    @staticmethod
+    def _version(kernel: "Kernel") -> list[int]:
+        return [int(number) for number in re.findall(r"\d+", kernel.release)]
+
+    def initramfs(self) -> Path:
+        """Builds the initramfs, unless one with the same contents is in the cache."""
+        contents = self._initramfs_contents()
+        digest = hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
+        path = cache_directory() / f"initramfs-{self.release}-{digest}"
+        if not path.exists():
+            unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+            unfinished.write_bytes(cpio_archive(contents))
+            unfinished.replace(path)
+        return path
+
+    def _initramfs_contents(self) -> list[tuple[str, int, bytes]]:
+        contents = [(name, stat.S_IFDIR | 0o755, b"")
+                    for name in ("bin", "dev", "proc", "sys", "lower", "upper", "root", "modules")]
+        contents.append(("bin/busybox", stat.S_IFREG | 0o755, Path("/bin/busybox").read_bytes()))
+        contents.append(("init", stat.S_IFREG | 0o755,
+                         (GUEST_SCRIPTS / "initramfs-init").read_bytes()))
+        modules = self._root_modules()
+        for module in modules:
+            name = module.name.removesuffix(".xz")
+            contents.append((f"modules/{name}", stat.S_IFREG | 0o644, read_module(module)))
+        order = "".join(f"{module.name.removesuffix('.xz')}\n" for module in modules)
+        contents.append(("modules/order", stat.S_IFREG | 0o644, order.encode()))
+        return contents
+
+    def _root_modules(self) -> list[Path]:
+        """The files of ROOT_MODULES and of what they depend on, in the order of loading."""
+        modules: list[Path] = []
+        for name in ROOT_MODULES:
+            shown = subprocess.run(["/sbin/modprobe", "-S", self.release, "--show-depends", name],
+                                   check=True, capture_output=True, text=True).stdout
+            for line in shown.splitlines():
+                words = line.split()
+                if words[0] == "insmod" and Path(words[1]) not in modules:
+                    modules.append(Path(words[1]))
+        return modules
+
+
+def read_module(path: Path) -> bytes:
+    """A kernel module's bytes, without the compression."""
+    data = path.read_bytes()
+    return lzma.decompress(data) if path.suffix == ".xz" else data
+
+
+def cpio_archive(contents: list[tuple[str, int, bytes]]) -> bytes:
+    """An archive in the "newc" format that the kernel unpacks (name, mode and data of each)."""
+    archive = bytearray()
+    for inode, (name, mode, data) in enumerate([*contents, ("TRAILER!!!", 0, b"")], start=1):
+        fields = (inode, mode, 0, 0, 1, EPOCH, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+        archive += b"070701" + b"".join(b"%08x" % field for field in fields)
+        archive += name.encode() + b"\0"
+        archive += bytes(-len(archive) % 4)
+        archive += data
+        archive += bytes(-len(archive) % 4)
+    return bytes(archive)
