@@ -42,14 +42,10 @@ struct ReplySegments {
 
 ReplySegments reply_room_segments(ReplyRoom room, SegmentCounts counts) noexcept
 {
-	switch (room) {
-	case ReplyRoom::write_chunk:
+	if (room == ReplyRoom::write_chunk)
 		return {counts.pages, 0};
-	case ReplyRoom::reply_chunk:
+	if (room == ReplyRoom::reply_chunk)
 		return {0, counts.whole};
-	case ReplyRoom::inline_message:
-		break;
-	}
 	return {0, 0};
 }
 

@@ -18,11 +18,10 @@ using ReadSegmentBytes = std::span<const std::byte, RPCRDMA_V1_READ_SEGMENT_SIZE
 
 Segment load_segment(SegmentBytes bytes) noexcept
 {
-	const std::uint64_t offset_high = load_u32(bytes.subspan<8, xdr_unit>());
 	return {
 		.handle = Handle{load_u32(bytes.first<xdr_unit>())},
-		.length = load_u32(bytes.subspan<4, xdr_unit>()),
-		.offset = offset_high << 32 | load_u32(bytes.last<xdr_unit>()),
+		.length = load_u32(bytes.subspan<xdr_unit, xdr_unit>()),
+		.offset = load_u64(bytes.last<2 * xdr_unit>()),
 	};
 }
 

@@ -38,16 +38,13 @@ constexpr bool is_private_data(Candidate bytes) noexcept
 std::array<std::byte, RPCRDMA_CM_SIZE> PrivateData::encode() const noexcept
 {
 	const std::uint32_t flags = remote_invalidation ? RPCRDMA_CM_FLAG_REMOTE_INVALIDATION : 0;
-	return {
-		std::byte{RPCRDMA_CM_MAGIC >> 24},
-		std::byte{RPCRDMA_CM_MAGIC >> 16 & 0xff},
-		std::byte{RPCRDMA_CM_MAGIC >> 8 & 0xff},
-		std::byte{RPCRDMA_CM_MAGIC & 0xff},
-		std::byte{RPCRDMA_CM_VERSION},
-		static_cast<std::byte>(flags),
-		encode_size(send_size),
-		encode_size(receive_size),
-	};
+	std::array<std::byte, RPCRDMA_CM_SIZE> bytes;
+	store_u32(std::span(bytes).first<xdr_unit>(), RPCRDMA_CM_MAGIC);
+	bytes[4] = std::byte{RPCRDMA_CM_VERSION};
+	bytes[5] = static_cast<std::byte>(flags);
+	bytes[6] = encode_size(send_size);
+	bytes[7] = encode_size(receive_size);
+	return bytes;
 }
 
 PrivateData PrivateData::decode(Bytes received) noexcept

@@ -13,8 +13,7 @@ Result<std::uint32_t> Reader::u32() noexcept
 Result<std::uint64_t> Reader::u64() noexcept
 {
 	const Bytes bytes = TRY(take(2 * xdr_unit));
-	const std::uint64_t high = load_u32(bytes.first<xdr_unit>());
-	return high << 32 | load_u32(bytes.last<xdr_unit>());
+	return load_u64(bytes.first<2 * xdr_unit>());
 }
 
 Result<bool> Reader::boolean() noexcept
@@ -39,21 +38,27 @@ Result<Bytes> Reader::take(std::size_t size) noexcept
 
 Result<void> Writer::u32(std::uint32_t value) noexcept
 {
-	if (room_.size() < xdr_unit)
-		return std::unexpected(Error::no_room);
-	for (std::size_t i = 0; i < xdr_unit; ++i)
-		room_[i] = static_cast<std::byte>(value >> (24 - 8 * i));
-	room_ = room_.subspan(xdr_unit);
-	size_ += xdr_unit;
+	const MutableBytes bytes = TRY(take(xdr_unit));
+	store_u32(bytes.first<xdr_unit>(), value);
 	return {};
 }
 
 Result<void> Writer::u64(std::uint64_t value) noexcept
 {
-	if (room_.size() < 2 * xdr_unit)
+	const MutableBytes bytes = TRY(take(2 * xdr_unit));
+	store_u32(bytes.first<xdr_unit>(), static_cast<std::uint32_t>(value >> 32));
+	store_u32(bytes.last<xdr_unit>(), static_cast<std::uint32_t>(value));
+	return {};
+}
+
+Result<MutableBytes> Writer::take(std::size_t size) noexcept
+{
+	if (size > room_.size())
 		return std::unexpected(Error::no_room);
-	TRY(u32(static_cast<std::uint32_t>(value >> 32)));
-	return u32(static_cast<std::uint32_t>(value));
+	const MutableBytes taken = room_.first(size);
+	room_ = room_.subspan(size);
+	size_ += size;
+	return taken;
 }
 
 } // namespace rpcordma::wire

@@ -24,13 +24,28 @@ inline constexpr std::size_t xdr_unit = 4;
 	return (0u - size) & 3u;
 }
 
-/// An unsigned integer as it stands on the wire (RFC 4506, 4.2), for bytes that are known to be there.
+/// An unsigned integer and an unsigned hyper as they stand on the wire (RFC 4506, 4.2 and 4.5), for bytes that are known
+/// to be there.
 [[nodiscard]] constexpr std::uint32_t load_u32(std::span<const std::byte, xdr_unit> bytes) noexcept
 {
 	std::uint32_t value = 0;
 	for (const std::byte byte : bytes)
 		value = value << 8 | std::to_integer<std::uint32_t>(byte);
 	return value;
+}
+
+[[nodiscard]] constexpr std::uint64_t load_u64(std::span<const std::byte, 2 * xdr_unit> bytes) noexcept
+{
+	return std::uint64_t{load_u32(bytes.first<xdr_unit>())} << 32 | load_u32(bytes.last<xdr_unit>());
+}
+
+/// The other way.
+constexpr void store_u32(std::span<std::byte, xdr_unit> bytes, std::uint32_t value) noexcept
+{
+	for (std::byte &byte : bytes) {
+		byte = static_cast<std::byte>(value >> 24);
+		value <<= 8;
+	}
 }
 
 /// Reads XDR items from the front of a span. A failed read leaves the cursor where it was.
@@ -77,6 +92,8 @@ class Writer {
 	}
 
     private:
+	[[nodiscard]] Result<MutableBytes> take(std::size_t size) noexcept;
+
 	MutableBytes room_;
 	std::size_t size_ = 0;
 };
