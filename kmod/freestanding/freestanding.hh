@@ -26,23 +26,23 @@
 
 namespace std {
 
-[[noreturn, gnu::cold]] inline void __throw_out_of_range_fmt(const char *format, ...)
+[[gnu::noreturn, gnu::cold]] inline void __throw_out_of_range_fmt(const char *format, ...)
 {
 	::rpcordma::bug(format);
 }
 
-[[noreturn, gnu::cold]] inline void __throw_length_error(const char *what)
+[[gnu::noreturn, gnu::cold]] inline void __throw_length_error(const char *what)
 {
 	::rpcordma::bug(what);
 }
 
-[[noreturn, gnu::cold]] inline void __throw_bad_function_call()
+[[gnu::noreturn, gnu::cold]] inline void __throw_bad_function_call()
 {
 	::rpcordma::bug("bad_function_call");
 }
 
 #ifdef _GLIBCXX_ASSERTIONS
-[[noreturn, gnu::cold]] inline void __glibcxx_assert_fail(const char *file, int line, const char *,
+[[gnu::noreturn, gnu::cold]] inline void __glibcxx_assert_fail(const char *file, int line, const char *,
 							  const char *condition) noexcept
 {
 	::rpcordma::bug(condition, file, line);
