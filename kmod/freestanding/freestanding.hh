@@ -43,7 +43,7 @@ namespace std {
 
 #ifdef _GLIBCXX_ASSERTIONS
 [[gnu::noreturn, gnu::cold]] inline void __glibcxx_assert_fail(const char *file, int line, const char *,
-							  const char *condition) noexcept
+							       const char *condition) noexcept
 {
 	::rpcordma::bug(condition, file, line);
 }

@@ -19,11 +19,11 @@
 #define EXPAND(macro, ...) macro(__VA_ARGS__)
 #define FIRST(first, ...) first
 
-#define FUNCTION(ret, name, parameters)                                                                                \
+#define FUNCTION(ret, name, parameters) \
 	static_assert(__same_type(&name, (ret(*) parameters)NULL), "functions.def: " #name);
 #include "kernel/functions.def"
 
-#define FIELD(tag, type, member, ...)                                                                                  \
+#define FIELD(tag, type, member, ...) \
 	static_assert(__same_type(type, ((struct tag *)NULL)->member), "fields.def: " #tag "." #member);
 #include "kernel/fields.def"
 #undef FIELD
@@ -36,15 +36,16 @@ int main(void)
 #define FIELD(tag, type, member, ...) EXPAND(EMIT_FIELD, tag, member, FIRST(__VA_ARGS__ __VA_OPT__(, ) member, ));
 #include "kernel/fields.def"
 
-#define SIZE(tag)                                                                                                      \
-	EMIT(RPCORDMA_SIZE_##tag, sizeof(struct tag));                                                                 \
+#define SIZE(tag)                                      \
+	EMIT(RPCORDMA_SIZE_##tag, sizeof(struct tag)); \
 	EMIT(RPCORDMA_ALIGN_##tag, __alignof__(struct tag));
 #include "kernel/sizes.def"
 
-#define CONSTANT(name, ...)                                                                                            \
-	EMIT(RPCORDMA_VALUE_##name, FIRST(__VA_ARGS__ __VA_OPT__(, ) name, ));                                         \
-	EMIT(RPCORDMA_KIND_##name, (int)sizeof(FIRST(__VA_ARGS__ __VA_OPT__(, ) name, )) *                             \
-					   (is_signed_type(typeof(FIRST(__VA_ARGS__ __VA_OPT__(, ) name, ))) ? -1 : 1));
+#define CONSTANT(name, ...)                                                    \
+	EMIT(RPCORDMA_VALUE_##name, FIRST(__VA_ARGS__ __VA_OPT__(, ) name, )); \
+	EMIT(RPCORDMA_KIND_##name,                                             \
+	     (int)sizeof(FIRST(__VA_ARGS__ __VA_OPT__(, ) name, )) *           \
+		     (is_signed_type(typeof(FIRST(__VA_ARGS__ __VA_OPT__(, ) name, ))) ? -1 : 1));
 #include "kernel/constants.def"
 	return 0;
 }

@@ -3,8 +3,7 @@
  * bug(): for the module's own mistakes, never for input. In the kernel it logs the condition and the place and stops
  * the task with a backtrace; the host's tests supply an rpcordma_rt_bug() of their own.
  */
-#ifndef RPCORDMA_KERNEL_BUG_HH
-#define RPCORDMA_KERNEL_BUG_HH
+#pragma once
 
 /* Returns, as far as objtool is told: it takes a call of a noreturn function that it does not know for an error. */
 extern "C" void rpcordma_rt_bug(const char *what, const char *file, int line);
@@ -19,5 +18,3 @@ namespace rpcordma {
 }
 
 } // namespace rpcordma
-
-#endif

@@ -29,8 +29,7 @@
  * A struct tag is always written "struct tag" in the tables. Accesses are plain: use std::atomic_ref on the reference,
  * or glue, where the kernel's C would say READ_ONCE.
  */
-#ifndef RPCORDMA_KERNEL_KERNEL_HH
-#define RPCORDMA_KERNEL_KERNEL_HH
+#pragma once
 
 #include <bit>
 #include <cstddef>
@@ -46,8 +45,8 @@
 #undef FUNCTION
 
 #define FIRST(first, ...) first
-#define FIELD_TYPE(tag, type, name)                                                                                    \
-	struct tag;                                                                                                    \
+#define FIELD_TYPE(tag, type, name) \
+	struct tag;                 \
 	using rpcordma_type_##tag##_##name = type;
 #define EXPAND(macro, ...) macro(__VA_ARGS__)
 #define FIELD(tag, type, member, ...) EXPAND(FIELD_TYPE, tag, type, FIRST(__VA_ARGS__ __VA_OPT__(, ) member, ))
@@ -63,10 +62,10 @@ namespace rpcordma::kernel {
 /* The size and alignment of a struct of the kernel's: defined for those in sizes.def. */
 template <typename T> struct Layout;
 
-#define SIZE(tag)                                                                                                      \
-	template <> struct Layout<::tag> {                                                                             \
-		static constexpr std::size_t size = RPCORDMA_SIZE_##tag;                                               \
-		static constexpr std::size_t alignment = RPCORDMA_ALIGN_##tag;                                         \
+#define SIZE(tag)                                                              \
+	template <> struct Layout<::tag> {                                     \
+		static constexpr std::size_t size = RPCORDMA_SIZE_##tag;       \
+		static constexpr std::size_t alignment = RPCORDMA_ALIGN_##tag; \
 	};
 #include "kernel/sizes.def"
 #undef SIZE
@@ -75,6 +74,7 @@ template <typename T> struct Layout;
 template <typename T> class Opaque {
     public:
 	constexpr Opaque() = default;
+	~Opaque() = default;
 	Opaque(const Opaque &) = delete;
 	Opaque &operator=(const Opaque &) = delete;
 
@@ -107,37 +107,43 @@ template <typename T> T *nth(T *array, std::size_t n) noexcept
 }
 
 /* An integer type by its size in bytes, negative for the signed ones. */
-template <int Size>
-using Integer = std::conditional_t<
-	Size == 8, u64,
-	std::conditional_t<
-		Size == -8, s64,
-		std::conditional_t<
-			Size == 4, u32,
-			std::conditional_t<
-				Size == -4, s32,
-				std::conditional_t<
-					Size == 2, u16,
-					std::conditional_t<Size == -2, s16, std::conditional_t<Size == 1, u8, s8>>>>>>>;
+template <int Size> struct IntegerOfSize;
+template <> struct IntegerOfSize<1> : std::type_identity<u8> {
+};
+template <> struct IntegerOfSize<2> : std::type_identity<u16> {
+};
+template <> struct IntegerOfSize<4> : std::type_identity<u32> {
+};
+template <> struct IntegerOfSize<8> : std::type_identity<u64> {
+};
+template <> struct IntegerOfSize<-1> : std::type_identity<s8> {
+};
+template <> struct IntegerOfSize<-2> : std::type_identity<s16> {
+};
+template <> struct IntegerOfSize<-4> : std::type_identity<s32> {
+};
+template <> struct IntegerOfSize<-8> : std::type_identity<s64> {
+};
 
-#define CONSTANT(name, ...)                                                                                            \
-	inline constexpr auto name = static_cast<Integer<RPCORDMA_KIND_##name>>(RPCORDMA_VALUE_##name);
+#define CONSTANT(name, ...)          \
+	inline constexpr auto name = \
+		static_cast<typename IntegerOfSize<RPCORDMA_KIND_##name>::type>(RPCORDMA_VALUE_##name);
 #include "kernel/constants.def"
 #undef CONSTANT
 
-#define FIELD_ACCESSORS(tag, name)                                                                                     \
-	namespace field::tag {                                                                                         \
-	inline auto &name(::tag *object) noexcept                                                                      \
-	{                                                                                                              \
-		using Type = ::rpcordma_type_##tag##_##name;                                                           \
-		return *reinterpret_cast<Type *>(reinterpret_cast<char *>(object) + RPCORDMA_OFFSET_##tag##_##name);   \
-	}                                                                                                              \
-	inline auto &name(const ::tag *object) noexcept                                                                \
-	{                                                                                                              \
-		using Type = const ::rpcordma_type_##tag##_##name;                                                     \
-		return *reinterpret_cast<Type *>(reinterpret_cast<const char *>(object) +                              \
-						 RPCORDMA_OFFSET_##tag##_##name);                                      \
-	}                                                                                                              \
+#define FIELD_ACCESSORS(tag, name)                                                                                   \
+	namespace field::tag {                                                                                       \
+	inline auto &name(::tag *object) noexcept                                                                    \
+	{                                                                                                            \
+		using Type = ::rpcordma_type_##tag##_##name;                                                         \
+		return *reinterpret_cast<Type *>(reinterpret_cast<char *>(object) + RPCORDMA_OFFSET_##tag##_##name); \
+	}                                                                                                            \
+	inline auto &name(const ::tag *object) noexcept                                                              \
+	{                                                                                                            \
+		using Type = const ::rpcordma_type_##tag##_##name;                                                   \
+		return *reinterpret_cast<Type *>(reinterpret_cast<const char *>(object) +                            \
+						 RPCORDMA_OFFSET_##tag##_##name);                                    \
+	}                                                                                                            \
 	}
 #define FIELD(tag, type, member, ...) EXPAND(FIELD_ACCESSORS, tag, FIRST(__VA_ARGS__ __VA_OPT__(, ) member, ))
 #include "kernel/fields.def"
@@ -149,5 +155,3 @@ using Integer = std::conditional_t<
 #undef FIRST
 
 } // namespace rpcordma::kernel
-
-#endif

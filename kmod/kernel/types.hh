@@ -3,8 +3,7 @@
  * The kernel's integer types, as its C headers define them on x86-64: the tables of kernel.hh use them in both
  * languages, and the C compiler checks them there.
  */
-#ifndef RPCORDMA_KERNEL_TYPES_HH
-#define RPCORDMA_KERNEL_TYPES_HH
+#pragma once
 
 #include <cstddef>
 
@@ -26,5 +25,3 @@ using ssize_t = long;
 using loff_t = long long;
 using dma_addr_t = u64;
 using gfp_t = unsigned int;
-
-#endif
