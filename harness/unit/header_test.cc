@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include "wire/header.hh"
+
+namespace rpcordma::unit
+{
+namespace
+{
+
+using namespace wire;
+using vectors::Kind;
+using vectors::MalformedVector;
+using vectors::MessageVector;
+
+Kind kind_of(const Body &body)
+{
+	constexpr Kind kinds[] = {Kind::msg, Kind::nomsg, Kind::msgp, Kind::done, Kind::version_error, Kind::chunk_error};
+	return kinds[body.index()];
+}
+
+class WholeMessage : public testing::TestWithParam<MessageVector> {};
+INSTANTIATE_TEST_SUITE_P(Vectors, WholeMessage, testing::ValuesIn(vectors::message_vectors), vector_name);
+
+TEST_P(WholeMessage, Decode_FindsFieldsAndKind)
+{
+	const Exact bytes = message(GetParam().words);
+	const auto header = decode(bytes);
+	ASSERT_TRUE(header);
+	EXPECT_EQ(header->fixed.xid, Xid{vectors::message_xid});
+	EXPECT_EQ(header->fixed.version, 1u);
+	EXPECT_EQ(header->fixed.credits, vectors::message_credits);
+	EXPECT_EQ(header->fixed.type, GetParam().words[3]);
+	EXPECT_EQ(kind_of(header->body), GetParam().kind);
+}
+
+TEST_P(WholeMessage, Payload_IsTheRestOfTheMessage)
+{
+	const Exact bytes = message(GetParam().words);
+	const auto header = decode(bytes);
+	ASSERT_TRUE(header);
+	const auto expected = on_wire(GetParam().words.last(GetParam().payload));
+	if (const auto *msg = std::get_if<Msg>(&header->body))
+		EXPECT_EQ(copy_of(msg->payload), expected);
+	else if (const auto *msgp = std::get_if<MsgP>(&header->body))
+		EXPECT_EQ(copy_of(msgp->payload), expected);
+	else
+		EXPECT_TRUE(expected.empty());
+}
+
+TEST_P(WholeMessage, CutInItsHeader_IsAnError)
+{
+	const std::vector<std::byte> words = on_wire(GetParam().words);
+	const std::size_t header_size = words.size() - 4 * GetParam().payload;
+	for (std::size_t size = 0; size < header_size; ++size) {
+		const Exact bytes = cut(words, size);
+		const auto error = error_of(decode(bytes));
+		EXPECT_TRUE(error == Error::truncated || error == Error::bad_count) << size;
+	}
+	for (std::size_t size = header_size; size < words.size(); ++size) {
+		const Exact bytes = cut(words, size);
+		EXPECT_TRUE(decode(bytes)) << size;
+	}
+}
+
+TEST_P(WholeMessage, OfAnyOtherVersion_IsUnsupportedButForVersionErrors)
+{
+	for (const std::uint32_t version : {0u, 2u, 3u, 0x01000000u, 0xffffffffu}) {
+		std::vector<std::uint32_t> words(GetParam().words.begin(), GetParam().words.end());
+		words[1] = version;
+		const Exact bytes = message(words);
+		if (GetParam().kind == Kind::version_error)
+			EXPECT_TRUE(decode(bytes));
+		else
+			EXPECT_EQ(error_of(decode(bytes)), Error::unsupported_version);
+	}
+}
+
+class MalformedMessage : public testing::TestWithParam<MalformedVector> {};
+INSTANTIATE_TEST_SUITE_P(Vectors, MalformedMessage, testing::ValuesIn(vectors::malformed_vectors), vector_name);
+
+TEST_P(MalformedMessage, Decode_SaysWhy)
+{
+	const Exact bytes = message(GetParam().words);
+	EXPECT_EQ(error_of(decode(bytes)), GetParam().error);
+}
+
+TEST(FixedFields, KeepTheirExtremes)
+{
+	for (const std::uint32_t value : {0u, 1u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
+		const Exact bytes = message({value, ~value, value ^ 0x55555555, value ^ 0xf0f0f0f0});
+		Reader reader(bytes);
+		const auto fields = FixedFields::decode(reader);
+		ASSERT_TRUE(fields);
+		EXPECT_EQ(fields->xid, Xid{value});
+		EXPECT_EQ(fields->version, ~value);
+		EXPECT_EQ(fields->credits, value ^ 0x55555555);
+		EXPECT_EQ(fields->type, value ^ 0xf0f0f0f0);
+
+		Exact room = message({0, 0, 0, 0});
+		Writer writer(room);
+		ASSERT_TRUE(fields->encode(writer));
+		EXPECT_EQ(copy_of(room), copy_of(bytes));
+	}
+}
+
+TEST(Msg, ChunksAndPayload_AreBothFound)
+{
+	const Exact bytes = message(vectors::chunked_reply_words);
+	const auto header = decode(bytes);
+	ASSERT_TRUE(header);
+	const auto *msg = std::get_if<Msg>(&header->body);
+	ASSERT_TRUE(msg);
+	EXPECT_TRUE(msg->chunks.reads.empty());
+	ASSERT_EQ(msg->chunks.writes.count(), 1u);
+	EXPECT_EQ((*msg->chunks.writes.begin()).length(), 0x8123u);
+	EXPECT_FALSE(msg->chunks.reply);
+	EXPECT_EQ(msg->payload.size(), 24u);
+}
+
+TEST(Msg, WithoutPayload_IsDecoded)
+{
+	const Exact bytes = message({1, 1, 1, 0, 0, 0, 0});
+	const auto header = decode(bytes);
+	ASSERT_TRUE(header);
+	const auto *msg = std::get_if<Msg>(&header->body);
+	ASSERT_TRUE(msg);
+	EXPECT_TRUE(msg->payload.empty());
+}
+
+TEST(NoMsg, Chunks_AreFound)
+{
+	const Exact call = message(vectors::long_call_words);
+	const auto call_header = decode(call);
+	ASSERT_TRUE(call_header);
+	const auto *long_call = std::get_if<NoMsg>(&call_header->body);
+	ASSERT_TRUE(long_call);
+	EXPECT_EQ((*long_call->chunks.reads.begin()).position, Position{0});
+
+	const Exact reply = message(vectors::long_reply_words);
+	const auto reply_header = decode(reply);
+	ASSERT_TRUE(reply_header);
+	const auto *long_reply = std::get_if<NoMsg>(&reply_header->body);
+	ASSERT_TRUE(long_reply);
+	ASSERT_TRUE(long_reply->chunks.reply);
+	EXPECT_EQ(long_reply->chunks.reply->length(), 0x3000u);
+}
+
+TEST(NoMsg, BytesBehindTheHeader_AreIgnored)
+{
+	std::vector<std::uint32_t> words(std::begin(vectors::long_reply_words), std::end(vectors::long_reply_words));
+	words.push_back(0xffffffff);
+	const Exact bytes = message(words);
+	EXPECT_TRUE(decode(bytes));
+}
+
+TEST(MsgP, FieldsAreFound)
+{
+	const Exact bytes = message(vectors::msgp_words);
+	const auto header = decode(bytes);
+	ASSERT_TRUE(header);
+	const auto *msgp = std::get_if<MsgP>(&header->body);
+	ASSERT_TRUE(msgp);
+	EXPECT_EQ(msgp->align, 512u);
+	EXPECT_EQ(msgp->threshold, 4096u);
+	EXPECT_TRUE(msgp->chunks.reads.empty());
+	EXPECT_TRUE(msgp->chunks.writes.empty());
+	EXPECT_FALSE(msgp->chunks.reply);
+}
+
+TEST(VersionError, OfAnyVersion_GivesTheRange)
+{
+	for (const std::uint32_t version : {0u, 1u, 2u, 0xffffffffu}) {
+		const Exact bytes = message({7, version, 1, 4, 1, 3, 0xffffffff});
+		const auto header = decode(bytes);
+		ASSERT_TRUE(header);
+		const auto *range = std::get_if<wire::VersionError>(&header->body);
+		ASSERT_TRUE(range);
+		EXPECT_EQ(range->low, 3u);
+		EXPECT_EQ(range->high, 0xffffffffu);
+	}
+}
+
+TEST(EncodeMsg, WritesTheHeaderThatDecodeReads)
+{
+	Exact room = room_of(512);
+	const ChunksToSend chunks{vectors::read_chunk_of_three, vectors::one_write_chunk,
+				  SegmentArray(vectors::two_segments)};
+	const auto size = encode_msg(room, Xid{0xfeedbeef}, 32, chunks);
+	ASSERT_EQ(size, 16 + sizeof(vectors::all_lists_words));
+	std::vector<std::byte> expected = on_wire({0xfeedbeef, 1, 32, 0});
+	const std::vector<std::byte> lists = on_wire(vectors::all_lists_words);
+	expected.insert(expected.end(), lists.begin(), lists.end());
+	EXPECT_EQ(copy_of(static_cast<Bytes>(room).first(*size)), expected);
+	const auto header = decode(static_cast<Bytes>(room).first(*size));
+	ASSERT_TRUE(header);
+	EXPECT_EQ(kind_of(header->body), Kind::msg);
+}
+
+TEST(EncodeMsg, WithoutChunks_WritesThreeZeroesBehindTheFixedFields)
+{
+	Exact room = room_of(28);
+	EXPECT_EQ(encode_msg(room, Xid{1}, 2, {}), 28u);
+	EXPECT_EQ(copy_of(room), on_wire({1, 1, 2, 0, 0, 0, 0}));
+}
+
+TEST(EncodeNoMsg, WritesALongCall)
+{
+	Exact room = room_of(sizeof(vectors::long_call_words));
+	const ReadSegment reads[] = {{Position{0}, {Handle{0x11111111}, 0x1000, 0x0102030405060708}}};
+	EXPECT_EQ(encode_nomsg(room, Xid{0xfeedbeef}, 32, {reads, {}, {}}), sizeof(vectors::long_call_words));
+	EXPECT_EQ(copy_of(room), on_wire(vectors::long_call_words));
+}
+
+TEST(EncodeError, WritesBothArms)
+{
+	Exact range = room_of(28);
+	EXPECT_EQ(encode_error(range, Xid{5}, 9, 3, wire::VersionError{1, 2}), 28u);
+	EXPECT_EQ(copy_of(range), on_wire({5, 9, 3, 4, 1, 1, 2}));
+
+	Exact bad_header = room_of(20);
+	EXPECT_EQ(encode_error(bad_header, Xid{5}, 1, 3, ChunkError{}), 20u);
+	EXPECT_EQ(copy_of(bad_header), on_wire({5, 1, 3, 4, 2}));
+}
+
+TEST(Encode, IntoTooLittleRoom_IsNoRoom)
+{
+	const ChunksToSend chunks{vectors::read_chunk_of_three, {}, {}};
+	for (std::size_t size = 0; size < 28; ++size) {
+		Exact room = room_of(size);
+		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, chunks)), Error::no_room);
+		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, {})), Error::no_room);
+		EXPECT_EQ(error_of(encode_nomsg(room, Xid{1}, 1, {})), Error::no_room);
+		EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, wire::VersionError{1, 1})), Error::no_room);
+		if (size < 20) {
+			EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, ChunkError{})), Error::no_room);
+		}
+	}
+}
+
+} // namespace
+} // namespace rpcordma::unit
