@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fixtures: pairs of guests, the cells of the matrix, and what a failed test reports.
+
+A cell is a pair of kernels and an NFS version. The environment says how much is run:
+
+    FULL=1                               every cell, at full count
+    RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the client, to try the tests
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lab import Kernel, Pair  # noqa: E402
+from lab.pair import OURS  # noqa: E402
+from lab.paths import CHECKOUT, LOGS  # noqa: E402
+
+FULL = os.environ.get("FULL", "") not in ("", "0")
+CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
+STARTED = time.strftime("%Y%m%d-%H%M%S")
+RESULTS = CHECKOUT / "build" / "results" / f"{STARTED}.jsonl"
+LOG_DIRECTORY = LOGS / f"check-{STARTED}"
+
+VERSIONS = ("3", "4.0", "4.1", "4.2")
+# The pair of the heavy tests comes last, so that they run in the boot that its smoke test used.
+PAIRS = (("6.1", "6.1"), ("6.12", "6.1"), ("6.1", "6.12"), ("6.12", "6.12"))
+HEAVY_PAIR = PAIRS[-1]
+KERNEL_LOG_LINES = 80
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where a test runs."""
+
+    server: str
+    client: str
+    version: str
+
+    def __str__(self) -> str:
+        nfs = f"-nfs{self.version}" if self.version else ""
+        return f"client{self.client}-server{self.server}{nfs}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the markers."""
+    config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1")
+    config.addinivalue_line("markers", "once_per_pair: is not about an NFS version")
+    config.addinivalue_line("markers", "versions(*names): the NFS versions that it is about; "
+                                       "without FULL=1 it runs with the last of them")
+    config.addinivalue_line("markers", "clients(*names): the client kernels that it is about")
+    config.addinivalue_line("markers", "last: runs after the others of its pair of kernels")
+
+
+# The matrix
+
+def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
+    """The cells in which a test runs."""
+    node = getattr(test, "definition", test)
+    everywhere = FULL or node.get_closest_marker("every_cell")
+    marked = node.get_closest_marker("versions")
+    versions = marked.args if marked else VERSIONS
+    if node.get_closest_marker("once_per_pair"):
+        versions = ("",)
+    clients = node.get_closest_marker("clients")
+    if everywhere:
+        cells = [Cell(*pair, version) for pair, version in product(PAIRS, versions)]
+    else:
+        cells = [Cell(*HEAVY_PAIR, versions[-1])]
+    return [cell for cell in cells if not clients or cell.client in clients.args]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs each test that names a cell in all the cells that it is for."""
+    if "cell" in metafunc.fixturenames:
+        metafunc.parametrize("cell", cells_of(metafunc), ids=str, scope="session")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Sorts by pair of kernels, so that each is booted once."""
+    def key(item: pytest.Function) -> tuple[int, bool]:
+        cell = item.callspec.params["cell"]
+        return PAIRS.index((cell.server, cell.client)), bool(item.get_closest_marker("last"))
+    items.sort(key=key)
+
+
+# Fixtures
+
+class PairKeeper:
+    """Keeps one pair running for as long as the tests ask for the same kernels."""
+
+    def __init__(self) -> None:
+        self.pair: Pair | None = None
+        self.kernels: tuple[str, str] | None = None
+        self.boots = 0
+
+    def get(self, server: str, client: str) -> Pair:
+        """The running pair with these kernels."""
+        if self.kernels != (server, client):
+            self.stop()
+        if self.pair is None:
+            self.boots += 1
+            logs = LOG_DIRECTORY / f"{self.boots}-client{client}-server{server}"
+            pair = Pair(Kernel.find(server), Kernel.find(client), logs, CLIENT_TRANSPORT)
+            try:
+                pair.start()
+            except BaseException:
+                pair.stop()
+                raise
+            self.pair, self.kernels = pair, (server, client)
+        return self.pair
+
+    def stop(self) -> None:
+        """Switches the pair off."""
+        if self.pair:
+            self.pair.stop()
+        self.pair = self.kernels = None
+
+
+@pytest.fixture(scope="session")
+def keeper() -> Iterator[PairKeeper]:
+    """Keeps the pair between the tests."""
+    kept = PairKeeper()
+    yield kept
+    kept.stop()
+
+
+@pytest.fixture
+def pair(request: pytest.FixtureRequest, cell: Cell, keeper: PairKeeper) -> Pair:
+    """A server and a client, booted and set up, nothing mounted."""
+    kept = keeper.get(cell.server, cell.client)
+    for guest in kept.guests:
+        guest.mark(f"{request.node.name} begins")
+        guest.complaints()
+    return kept
+
+
+@pytest.fixture
+def full() -> bool:
+    """Whether the full counts are wanted."""
+    return FULL
+
+
+@pytest.fixture
+def version(cell: Cell) -> str:
+    """The NFS version of the cell."""
+    return cell.version
+
+
+# Reports
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
+    """Fails a test in whose guests a kernel complained, and shows the kernels' logs."""
+    outcome = yield
+    report = outcome.get_result()
+    used = item.funcargs.get("pair")
+    if used is None or report.when != "call":
+        return
+    complaints = gather_complaints(used)
+    if complaints:
+        shown = "\n".join(complaints)
+        report.outcome = "failed"
+        report.longrepr = f"a kernel complained:\n{shown}\n\n{report.longreprtext}"
+    if report.failed:
+        for guest in used.guests:
+            log = "\n".join(map(str, guest.kernel_log[-KERNEL_LOG_LINES:]))
+            report.sections.append((f"kernel log of the {guest.name}", log))
+        report.sections.append(("logs", str(used.client.console_log.parent)))
+        # What a failure leaves behind is no ground for the next test.
+        item.funcargs["keeper"].stop()
+
+
+def gather_complaints(used: Pair) -> list[str]:
+    """What the kernels of both guests complained of during the test."""
+    complaints = []
+    for guest in used.guests:
+        if guest.alive:
+            try:
+                guest.mark("end of the test")
+            except Exception as error:  # pylint: disable=broad-except
+                complaints.append(f"{guest.name} does not answer: {error}")
+        complaints += [f"{guest.name}: {line}" for line in guest.complaints()]
+    return complaints
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keeps the outcome of each test for scripts/results."""
+    if report.when != "call" and not report.failed:
+        return
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    name, _, where = report.nodeid.partition("::")[2].partition("[")
+    record = {"test": name, "where": where.removesuffix("]"), "outcome": report.outcome,
+              "seconds": round(report.duration, 1), "full": FULL, "client": CLIENT_TRANSPORT,
+              "commit": commit(), "time": time.strftime("%Y-%m-%d %H:%M:%S")}
+    with RESULTS.open("a", encoding="utf-8") as results:
+        results.write(json.dumps(record) + "\n")
+
+
+def commit() -> str:
+    """The commit of the checkout, with a + where it has been changed since."""
+    described = subprocess.run(["git", "describe", "--always", "--dirty=+"], cwd=CHECKOUT,
+                               capture_output=True, text=True, check=False)
+    return described.stdout.strip() or "unknown"
