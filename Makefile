@@ -8,8 +8,8 @@ KDIR ?= /lib/modules/$(KVER)/build
 out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
-.PHONY: all module help demo check check-unit check-nfs check-install fuzz lint vm install uninstall clean \
-	compile_commands.json
+.PHONY: all module install uninstall demo check check-build check-unit check-nfs check-install fuzz lint format vm \
+	compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
 all:
@@ -53,6 +53,11 @@ check-nfs:
 	@scripts/setup build lab
 	@scripts/check-nfs
 
+## make check-build       that the module builds for each kernel here, without a warning
+check-build:
+	@scripts/setup build
+	@scripts/check-build
+
 ## make check-install     install and uninstall, on a throw-away view of this machine
 check-install:
 	@scripts/setup build lab
@@ -67,6 +72,11 @@ fuzz:
 lint:
 	@scripts/setup build lint
 	@scripts/lint
+
+## make format            what lint wants of the format of C and C++ sources
+format:
+	@scripts/setup lint
+	@scripts/lint reformat
 
 ## make vm                a shell in a virtual machine with the module loaded
 vm:
