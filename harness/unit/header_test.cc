@@ -3,10 +3,8 @@
 
 #include "wire/header.hh"
 
-namespace rpcordma::unit
-{
-namespace
-{
+namespace rpcordma::unit {
+namespace {
 
 using namespace wire;
 using vectors::Kind;
@@ -15,7 +13,8 @@ using vectors::MessageVector;
 
 Kind kind_of(const Body &body)
 {
-	constexpr Kind kinds[] = {Kind::msg, Kind::nomsg, Kind::msgp, Kind::done, Kind::version_error, Kind::chunk_error};
+	constexpr Kind kinds[] = {Kind::msg,  Kind::nomsg,	   Kind::msgp,
+				  Kind::done, Kind::version_error, Kind::chunk_error};
 	return kinds[body.index()];
 }
 

@@ -3,10 +3,8 @@
 
 #include "wire/private_data.hh"
 
-namespace rpcordma::unit
-{
-namespace
-{
+namespace rpcordma::unit {
+namespace {
 
 using vectors::PrivateDataVector;
 using wire::PrivateData;

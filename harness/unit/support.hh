@@ -17,8 +17,7 @@
 #include "harness/vectors/rpcrdma_v1.hh"
 #include "wire/xdr.hh"
 
-namespace rpcordma::unit
-{
+namespace rpcordma::unit {
 
 /// Bytes at the very end of an allocation of their own, so that ASan sees the first byte read behind them.
 class Exact {

@@ -3,10 +3,8 @@
 
 #include "wire/xdr.hh"
 
-namespace rpcordma::unit
-{
-namespace
-{
+namespace rpcordma::unit {
+namespace {
 
 using namespace wire;
 

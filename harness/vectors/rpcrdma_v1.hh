@@ -13,8 +13,7 @@
 #include "wire/private_data.hh"
 #include "wire/result.hh"
 
-namespace rpcordma::vectors
-{
+namespace rpcordma::vectors {
 
 using Words = std::span<const std::uint32_t>;
 using wire::Handle;
@@ -77,57 +76,57 @@ inline constexpr std::uint32_t two_read_chunks_words[] = {
 
 // 3 HLOO HLOO HLOO, in a Write list.
 inline constexpr std::uint32_t write_chunk_words[] = {
-	0,							//
-	1, 3,							//
-	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000,		//
-	0xbbbbbbbb, 0x5000, 0x00000001, 0xb0000000,		//
-	0xcccccccc, 0x6000, 0xf0000002, 0xc0000000,		//
-	0,							//
+	0, //
+	1,	    3, //
+	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000, //
+	0xbbbbbbbb, 0x5000, 0x00000001, 0xb0000000, //
+	0xcccccccc, 0x6000, 0xf0000002, 0xc0000000, //
+	0, //
 	0,
 };
 
 // 1 3 HLOO HLOO HLOO 1 2 HLOO HLOO 0.
 inline constexpr std::uint32_t write_list_words[] = {
-	0,							//
-	1, 3,							//
-	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000,		//
-	0xbbbbbbbb, 0x5000, 0x00000001, 0xb0000000,		//
-	0xcccccccc, 0x6000, 0xf0000002, 0xc0000000,		//
-	1, 2,							//
-	0xdddddddd, 0x7000, 0x00000003, 0xd0000000,		//
-	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000,		//
-	0,							//
+	0, //
+	1,	    3, //
+	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000, //
+	0xbbbbbbbb, 0x5000, 0x00000001, 0xb0000000, //
+	0xcccccccc, 0x6000, 0xf0000002, 0xc0000000, //
+	1,	    2, //
+	0xdddddddd, 0x7000, 0x00000003, 0xd0000000, //
+	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000, //
+	0, //
 	0,
 };
 
 // 1 2 HLOO HLOO.
 inline constexpr std::uint32_t reply_chunk_words[] = {
-	0,							//
-	0,							//
-	1, 2,							//
-	0xdddddddd, 0x7000, 0x00000003, 0xd0000000,		//
-	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000,		//
+	0, //
+	0, //
+	1,	    2, //
+	0xdddddddd, 0x7000, 0x00000003, 0xd0000000, //
+	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000, //
 };
 
 inline constexpr std::uint32_t all_lists_words[] = {
-	1, 140, 0x11111111, 0x1000, 0x01020304, 0x05060708,	//
-	1, 140, 0x22222222, 0x2000, 0x11121314, 0x15161718,	//
-	1, 140, 0x33333333, 0x0003, 0xffffffff, 0xfffffff0,	//
-	0,							//
-	1, 3,							//
-	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000,		//
-	0xbbbbbbbb, 0x5000, 0x00000001, 0xb0000000,		//
-	0xcccccccc, 0x6000, 0xf0000002, 0xc0000000,		//
-	0,							//
-	1, 2,							//
-	0xdddddddd, 0x7000, 0x00000003, 0xd0000000,		//
-	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000,		//
+	1,	    140,    0x11111111, 0x1000,	    0x01020304, 0x05060708, //
+	1,	    140,    0x22222222, 0x2000,	    0x11121314, 0x15161718, //
+	1,	    140,    0x33333333, 0x0003,	    0xffffffff, 0xfffffff0, //
+	0, //
+	1,	    3, //
+	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000, //
+	0xbbbbbbbb, 0x5000, 0x00000001, 0xb0000000, //
+	0xcccccccc, 0x6000, 0xf0000002, 0xc0000000, //
+	0, //
+	1,	    2, //
+	0xdddddddd, 0x7000, 0x00000003, 0xd0000000, //
+	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000, //
 };
 
 inline constexpr std::uint32_t empty_chunks_words[] = {
-	0,    //
+	0, //
 	1, 0, //
-	0,    //
+	0, //
 	1, 0,
 };
 
@@ -164,49 +163,49 @@ inline constexpr std::uint32_t message_credits = 32;
 
 // A Call of a NULL procedure: XID, CALL, RPC version 2, program, version, procedure, AUTH_NONE twice.
 inline constexpr std::uint32_t short_call_words[] = {
-	0xfeedbeef, 1, 32, 0,			      //
-	0,	    0, 0,			      //
+	0xfeedbeef, 1, 32, 0, //
+	0,	    0, 0, //
 	0xfeedbeef, 0, 2,  100003, 4, 0, 0, 0, 0, 0, //
 };
 // Its Reply: XID, REPLY, accepted, AUTH_NONE, success.
 inline constexpr std::uint32_t short_reply_words[] = {
-	0xfeedbeef, 1, 32, 0,	  //
-	0,	    0, 0,	  //
+	0xfeedbeef, 1, 32, 0, //
+	0,	    0, 0, //
 	0xfeedbeef, 1, 0,  0, 0, 0, //
 };
 // The smallest Reply there is: XID, REPLY, denied, AUTH_ERROR, AUTH_BADCRED.
 inline constexpr std::uint32_t denied_reply_words[] = {
-	0xfeedbeef, 1, 32, 0,	 //
-	0,	    0, 0,	 //
+	0xfeedbeef, 1, 32, 0, //
+	0,	    0, 0, //
 	0xfeedbeef, 1, 1,  1, 1, //
 };
 // A Reply with a Write chunk that holds 0x8123 bytes in two of its three segments.
 inline constexpr std::uint32_t chunked_reply_words[] = {
-	0xfeedbeef, 1,	    32,		0,	    //
-	0,	    1,	    3,			    //
+	0xfeedbeef, 1,	    32,		0, //
+	0,	    1,	    3, //
 	0xaaaaaaaa, 0x4000, 0x00000000, 0xa0000000, //
 	0xbbbbbbbb, 0x4123, 0x00000001, 0xb0000000, //
 	0xcccccccc, 0x0000, 0xf0000002, 0xc0000000, //
-	0,	    0,				    //
+	0,	    0, //
 	0xfeedbeef, 1,	    0,		0,	    0, 0,
 };
 // A Long Call: a Position Zero Read chunk.
 inline constexpr std::uint32_t long_call_words[] = {
-	0xfeedbeef, 1, 32,	   1,						//
+	0xfeedbeef, 1, 32,	   1, //
 	1,	    0, 0x11111111, 0x1000, 0x01020304, 0x05060708, 0, 0, 0, //
 };
 // A Long Reply: a Reply chunk with 0x3000 bytes.
 inline constexpr std::uint32_t long_reply_words[] = {
-	0xfeedbeef, 1,	    32,		1,	    //
-	0,	    0,	    1,		2,	    //
+	0xfeedbeef, 1,	    32,		1, //
+	0,	    0,	    1,		2, //
 	0xdddddddd, 0x3000, 0x00000003, 0xd0000000, //
 	0xeeeeeeee, 0x0000, 0x00000004, 0xe0000000, //
 };
 inline constexpr std::uint32_t msgp_words[] = {
-	0xfeedbeef, 1, 32, 2,	    //
-	512,	    4096,	    //
-	0,	    0, 0,	    //
-	0xfeedbeef, 1, 0,  0, 0, 0, //
+	0xfeedbeef, 1,	  32, 2, //
+	512,	    4096, //
+	0,	    0,	  0, //
+	0xfeedbeef, 1,	  0,  0, 0, 0, //
 };
 inline constexpr std::uint32_t done_words[] = {0xfeedbeef, 1, 32, 3};
 inline constexpr std::uint32_t version_error_words[] = {0xfeedbeef, 1, 32, 4, 1, 1, 2};
@@ -246,13 +245,13 @@ inline constexpr std::uint32_t read_discriminator_words[] = {0xfeedbeef, 1, 32, 
 inline constexpr std::uint32_t write_discriminator_words[] = {0xfeedbeef, 1, 32, 0, 0, 0xffffffff, 0};
 inline constexpr std::uint32_t reply_discriminator_words[] = {0xfeedbeef, 1, 32, 0, 0, 0, 3};
 inline constexpr std::uint32_t endless_read_list_words[] = {
-	0xfeedbeef, 1, 32,	   0,			       //
-	1,	    4, 0x11111111, 1, 0, 0,		       //
+	0xfeedbeef, 1, 32,	   0, //
+	1,	    4, 0x11111111, 1, 0, 0, //
 	1,	    4, 0x11111111, 1, 0, 0,
 };
 inline constexpr std::uint32_t write_count_words[] = {
-	0xfeedbeef, 1, 32, 0,		       //
-	0,	    1, 2,		       //
+	0xfeedbeef, 1, 32, 0, //
+	0,	    1, 2, //
 	0xaaaaaaaa, 1, 0,  0, 0xbbbbbbbb, 1, 0,
 };
 inline constexpr std::uint32_t largest_write_count_words[] = {0xfeedbeef, 1, 32, 0, 0, 1, 0xffffffff, 0, 0, 0, 0, 0};
@@ -304,7 +303,7 @@ inline constexpr std::uint8_t all_flags_set[] = {0xf6, 0xab, 0x0e, 0x18, 1, 0xff
 inline constexpr std::uint8_t behind_mpa[] = {0x40, 0x10, 0x80, 0x10, 0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7};
 inline constexpr std::uint8_t at_odd_offset[] = {9, 9, 9, 0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7, 0, 0};
 inline constexpr std::uint8_t behind_false_start[] = {0xf6, 0xab, 0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7};
-inline constexpr std::uint8_t behind_other_version[] = {0xf6, 0xab, 0x0e, 0x18, 2,    0, 9, 9,
+inline constexpr std::uint8_t behind_other_version[] = {0xf6, 0xab, 0x0e, 0x18, 2, 0, 9, 9,
 							0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7};
 inline constexpr std::uint8_t first_of_two[] = {0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 7, 0xf6, 0xab, 0x0e, 0x18, 1, 0, 9, 9};
 inline constexpr std::uint8_t other_version[] = {0xf6, 0xab, 0x0e, 0x18, 2, 1, 3, 7};

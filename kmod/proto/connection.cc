@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-namespace rpcordma::proto
-{
-namespace
-{
+namespace rpcordma::proto {
+namespace {
 
 /// A stale connection is one that the peer has not finished closing. Every other reason says that nobody is there, or
 /// nobody who wants us.
@@ -23,10 +21,11 @@ Agreement agree(const wire::PrivateData &requester, const wire::PrivateData &res
 {
 	// RFC 8797, 4.2: the smaller of what the one sends and the other receives.
 	return {
-		.inline_thresholds = {
-			.call = std::min(requester.send_size, responder.receive_size),
-			.reply = std::min(responder.send_size, requester.receive_size),
-		},
+		.inline_thresholds =
+			{
+				.call = std::min(requester.send_size, responder.receive_size),
+				.reply = std::min(responder.send_size, requester.receive_size),
+			},
 		.remote_invalidation = requester.remote_invalidation && responder.remote_invalidation,
 	};
 }

@@ -7,8 +7,7 @@
 #include "proto/transfer.hh"
 #include "wire/private_data.hh"
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 /// What holds for the life of one connection (RFC 8797, 4).
 struct Agreement {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/credits.hh"
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 Grant Credits::granted(std::uint32_t value) noexcept
 {

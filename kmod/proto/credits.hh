@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 /// What a grant was like.
 enum class Grant : std::uint8_t {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/received.hh"
 
-namespace rpcordma::proto
-{
-namespace
-{
+namespace rpcordma::proto {
+namespace {
 
 /// msg_type of an RPC Call (RFC 5531, 9).
 constexpr std::uint32_t rpc_call = 0;

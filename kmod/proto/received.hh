@@ -8,8 +8,7 @@
 
 #include "wire/header.hh"
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 /// Something for the call with this XID: a Reply, an RDMA_ERROR, or bytes that should have been one of them, in which case
 /// the body is an error and the call can expect nothing better.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/reply.hh"
 
-namespace rpcordma::proto
-{
-namespace
-{
+namespace rpcordma::proto {
+namespace {
 
 template <typename T> using Judged = std::expected<T, ReplyError>;
 
@@ -96,8 +94,7 @@ Judged<Accepted> accept_nomsg(const wire::NoMsg &nomsg, const Offer &offer) noex
 
 } // namespace
 
-std::expected<Accepted, ReplyError> accept_reply(const wire::Body &body, wire::Xid xid,
-						 const Offer &offer) noexcept
+std::expected<Accepted, ReplyError> accept_reply(const wire::Body &body, wire::Xid xid, const Offer &offer) noexcept
 {
 	if (const auto *msg = std::get_if<wire::Msg>(&body))
 		return accept_msg(*msg, xid, offer);

@@ -9,8 +9,7 @@
 
 #include "wire/header.hh"
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 /// What this requester offered: at most one of the two. An empty array is a chunk that was not offered. The sum of an
 /// array's lengths fits 32 bits.

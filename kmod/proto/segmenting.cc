@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-namespace rpcordma::proto
-{
-namespace
-{
+namespace rpcordma::proto {
+namespace {
 
 /// The number of bytes in the first `pages` pages of a run.
 std::uint32_t bytes_in(const MemoryRun &run, std::uint32_t pages) noexcept

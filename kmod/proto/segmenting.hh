@@ -9,8 +9,7 @@
 
 #include "proto/transfer.hh"
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 /// The size of the pages that registrations are made of, in bytes.
 inline constexpr std::uint32_t page_size = 4096;

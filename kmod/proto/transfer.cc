@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-namespace rpcordma::proto
-{
-namespace
-{
+namespace rpcordma::proto {
+namespace {
 
 /// The size of a header with these numbers of segments. As wide as it takes: the numbers can be anything.
 constexpr std::uint64_t header_size(std::uint32_t reads, std::uint32_t write_segments,
@@ -15,10 +13,10 @@ constexpr std::uint64_t header_size(std::uint32_t reads, std::uint32_t write_seg
 	return RPCRDMA_V1_FIXED_SIZE + wire::chunks_size(reads, write_segments, reply_segments);
 }
 
-/// Whether the pages may leave the Payload stream.
-constexpr bool is_reducible(const Stream &stream, Reduction reduction) noexcept
+/// Whether the pages may leave the Payload stream, and there are segments to carry them.
+constexpr bool is_reducible(const Stream &stream, SegmentCounts segments, Reduction reduction) noexcept
 {
-	return reduction == Reduction::allowed && stream.pages_are_ddp_eligible && stream.pages != 0;
+	return reduction == Reduction::allowed && stream.pages_are_ddp_eligible && segments.pages != 0;
 }
 
 /// The Reply's header carries back the chunk that was offered, so that its size is known beforehand.
@@ -29,7 +27,7 @@ ReplyRoom choose_reply_room(const Stream &reply, SegmentCounts segments, std::ui
 		return ReplyRoom::inline_message;
 	// The tail is counted whole: the padding of an item whose length is not known yet might be none.
 	const std::uint64_t reduced = std::uint64_t{reply.head} + reply.tail;
-	if (is_reducible(reply, reduction) && header_size(0, segments.pages, 0) + reduced <= threshold)
+	if (is_reducible(reply, segments, reduction) && header_size(0, segments.pages, 0) + reduced <= threshold)
 		return ReplyRoom::write_chunk;
 	return ReplyRoom::reply_chunk;
 }
@@ -57,9 +55,9 @@ constexpr bool is_read_chunk_position(std::uint32_t position) noexcept
 
 } // namespace
 
-std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments,
-					     const Stream &reply, SegmentCounts reply_segments,
-					     InlineThresholds thresholds, Reduction reduction) noexcept
+std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments, const Stream &reply,
+					     SegmentCounts reply_segments, InlineThresholds thresholds,
+					     Reduction reduction) noexcept
 {
 	const ReplyRoom room = choose_reply_room(reply, reply_segments, thresholds.reply, reduction);
 	const ReplySegments offered = reply_room_segments(room, reply_segments);
@@ -77,7 +75,7 @@ std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts c
 	const std::uint64_t chunk_header = header_size(call_segments.pages, offered.write, offered.reply);
 	const std::uint32_t tail_skip = std::min(wire::roundup_padding(call.pages), call.tail);
 	const std::uint64_t reduced = std::uint64_t{call.head} + call.tail - tail_skip;
-	if (is_reducible(call, reduction) && is_read_chunk_position(call.head) &&
+	if (is_reducible(call, call_segments, reduction) && is_read_chunk_position(call.head) &&
 	    chunk_header + reduced <= thresholds.call)
 		return plan(CallTransfer::read_chunk, chunk_header, tail_skip, reduced);
 

@@ -8,8 +8,7 @@
 
 #include "wire/chunk.hh"
 
-namespace rpcordma::proto
-{
+namespace rpcordma::proto {
 
 /// A Payload stream as the upper layer holds it: a head, then whole or partial pages, then a tail. Sizes in bytes.
 struct Stream {

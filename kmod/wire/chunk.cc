@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/chunk.hh"
 
-namespace rpcordma::wire
-{
-namespace
-{
+namespace rpcordma::wire {
+namespace {
 
 /// The discriminator that says that an item of a list follows (RFC 4506, 4.19).
 constexpr std::size_t discriminator_size = xdr_unit;

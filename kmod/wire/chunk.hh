@@ -14,8 +14,7 @@
 #include "uapi/rpcrdma_v1.h"
 #include "wire/xdr.hh"
 
-namespace rpcordma::wire
-{
+namespace rpcordma::wire {
 
 /// A steering tag (R_key) that names registered memory.
 enum class Handle : std::uint32_t {};

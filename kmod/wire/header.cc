@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/header.hh"
 
-namespace rpcordma::wire
-{
-namespace
-{
+namespace rpcordma::wire {
+namespace {
 
 Result<Body> decode_msgp(Reader &reader) noexcept
 {
@@ -43,8 +41,7 @@ Result<Body> decode_other_version(const FixedFields &fixed, Reader &reader) noex
 	return decode_version_error(reader);
 }
 
-Result<std::size_t> encode_with_chunks(MutableBytes room, const FixedFields &fixed,
-				       const ChunksToSend &chunks) noexcept
+Result<std::size_t> encode_with_chunks(MutableBytes room, const FixedFields &fixed, const ChunksToSend &chunks) noexcept
 {
 	Writer writer(room);
 	TRY(fixed.encode(writer));
@@ -100,14 +97,12 @@ Result<Header> decode(Bytes message) noexcept
 	return Header{fixed, TRY(decode_body(fixed, reader))};
 }
 
-Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits,
-			       const ChunksToSend &chunks) noexcept
+Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits, const ChunksToSend &chunks) noexcept
 {
 	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_MSG}, chunks);
 }
 
-Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
-				 const ChunksToSend &chunks) noexcept
+Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits, const ChunksToSend &chunks) noexcept
 {
 	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
 }

@@ -9,8 +9,7 @@
 #include "wire/chunk.hh"
 #include "wire/xdr.hh"
 
-namespace rpcordma::wire
-{
+namespace rpcordma::wire {
 
 /// A transaction identifier, as a number (the kernel's rq_xid has it in network byte order).
 enum class Xid : std::uint32_t {};

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-namespace rpcordma::wire
-{
-namespace
-{
+namespace rpcordma::wire {
+namespace {
 
 /// Sizes are counted in units of 1024 bytes, of which one is implied (RFC 8797, 4.2).
 constexpr std::uint32_t size_unit = 1024;

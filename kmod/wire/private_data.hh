@@ -9,8 +9,7 @@
 #include "uapi/rpcrdma_v1.h"
 #include "wire/xdr.hh"
 
-namespace rpcordma::wire
-{
+namespace rpcordma::wire {
 
 /// What a peer says of itself when a connection is set up. As constructed: what a peer that says nothing supports
 /// (RFC 8797, 5.1).

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <expected>
 
-namespace rpcordma::wire
-{
+namespace rpcordma::wire {
 
 /// Why bytes are not what they should be. Each kind is counted and traced by its name.
 enum class Error : std::uint8_t {
@@ -31,10 +30,10 @@ template <typename T> using Result = std::expected<T, Error>;
 } // namespace rpcordma::wire
 
 /// The value of a Result-like expression; where it holds an error, the calling function returns that error.
-#define TRY(expression)                                                                            \
-	__extension__({                                                                            \
-		auto &&try_result = (expression);                                                  \
-		if (!try_result) [[unlikely]]                                                      \
-			return std::unexpected(try_result.error());                                \
-		*std::move(try_result);                                                            \
+#define TRY(expression)                                             \
+	__extension__({                                             \
+		auto &&try_result = (expression);                   \
+		if (!try_result) [[unlikely]]                       \
+			return std::unexpected(try_result.error()); \
+		*std::move(try_result);                             \
 	})

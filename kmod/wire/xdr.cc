@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/xdr.hh"
 
-namespace rpcordma::wire
-{
+namespace rpcordma::wire {
 
 Result<std::uint32_t> Reader::u32() noexcept
 {

@@ -9,8 +9,7 @@
 
 #include "wire/result.hh"
 
-namespace rpcordma::wire
-{
+namespace rpcordma::wire {
 
 using Bytes = std::span<const std::byte>;
 using MutableBytes = std::span<std::byte>;

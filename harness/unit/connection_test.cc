@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include <utility>
+
+#include "proto/connection.hh"
+
+namespace rpcordma::unit {
+namespace {
+
+using namespace proto;
+using wire::PrivateData;
+
+TEST(Agreement, Thresholds_AreTheSmallerOfSendAndReceive)
+{
+	const PrivateData requester{4096, 8192, false};
+	const PrivateData responder{16384, 2048, false};
+	const Agreement agreement = agree(requester, responder);
+	EXPECT_EQ(agreement.inline_thresholds.call, 2048u);
+	EXPECT_EQ(agreement.inline_thresholds.reply, 8192u);
+
+	const Agreement other_way = agree(responder, requester);
+	EXPECT_EQ(other_way.inline_thresholds.call, 8192u);
+	EXPECT_EQ(other_way.inline_thresholds.reply, 2048u);
+}
+
+TEST(Agreement, SilentResponder_GetsTheDefaultThresholds)
+{
+	const Agreement agreement = agree({65536, 65536, true}, {});
+	EXPECT_EQ(agreement.inline_thresholds.call, 1024u);
+	EXPECT_EQ(agreement.inline_thresholds.reply, 1024u);
+	EXPECT_FALSE(agreement.remote_invalidation);
+}
+
+TEST(Agreement, RemoteInvalidation_TakesBoth)
+{
+	EXPECT_TRUE(agree({1024, 1024, true}, {1024, 1024, true}).remote_invalidation);
+	EXPECT_FALSE(agree({1024, 1024, false}, {1024, 1024, true}).remote_invalidation);
+	EXPECT_FALSE(agree({1024, 1024, true}, {1024, 1024, false}).remote_invalidation);
+	EXPECT_FALSE(agree({1024, 1024, false}, {1024, 1024, false}).remote_invalidation);
+}
+
+TEST(ConnectOutcome, FollowsTheEvent)
+{
+	const auto outcome = [](ConnectEvent event) { return connect_outcome(event, {}); };
+	EXPECT_EQ(outcome(ConnectEvent::established), ConnectOutcome::connected);
+	EXPECT_EQ(outcome(ConnectEvent::address_error), ConnectOutcome::host_unreachable);
+	EXPECT_EQ(outcome(ConnectEvent::route_error), ConnectOutcome::network_unreachable);
+	EXPECT_EQ(outcome(ConnectEvent::unreachable), ConnectOutcome::host_unreachable);
+	EXPECT_EQ(outcome(ConnectEvent::device_removed), ConnectOutcome::no_device);
+}
+
+TEST(ConnectOutcome, OfARejection_FollowsTheReason)
+{
+	const auto outcome = [](RejectReason reason) { return connect_outcome(ConnectEvent::rejected, reason); };
+	EXPECT_EQ(outcome(RejectReason::invalid_service_id), ConnectOutcome::refused);
+	EXPECT_EQ(outcome(RejectReason::stale_connection), ConnectOutcome::try_again);
+	EXPECT_EQ(outcome(RejectReason::consumer_defined), ConnectOutcome::refused);
+	EXPECT_EQ(outcome(RejectReason{}), ConnectOutcome::refused);
+	EXPECT_EQ(outcome(RejectReason{0xffff}), ConnectOutcome::refused);
+}
+
+TEST(ConnectOutcome, ReasonWithoutARejection_MakesNoDifference)
+{
+	EXPECT_EQ(connect_outcome(ConnectEvent::established, RejectReason::stale_connection),
+		  ConnectOutcome::connected);
+	EXPECT_EQ(connect_outcome(ConnectEvent::unreachable, RejectReason::consumer_defined),
+		  ConnectOutcome::host_unreachable);
+}
+
+TEST(RejectReason, HasTheInfiniBandNumbers)
+{
+	EXPECT_EQ(std::to_underlying(RejectReason::invalid_service_id), 8);
+	EXPECT_EQ(std::to_underlying(RejectReason::stale_connection), 10);
+	EXPECT_EQ(std::to_underlying(RejectReason::consumer_defined), 28);
+}
+
+} // namespace
+} // namespace rpcordma::unit

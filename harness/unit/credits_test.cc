@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include "proto/credits.hh"
+
+namespace rpcordma::unit {
+namespace {
+
+using proto::Credits;
+using proto::Grant;
+
+TEST(Credits, BeforeTheFirstReply_AreOne)
+{
+	const Credits credits(128);
+	EXPECT_EQ(credits.requested(), 128u);
+	EXPECT_EQ(credits.limit(), 1u);
+}
+
+TEST(Credits, AtLeastOne_IsRequested)
+{
+	EXPECT_EQ(Credits(0).requested(), 1u);
+	EXPECT_EQ(Credits(1).requested(), 1u);
+	EXPECT_EQ(Credits(2).requested(), 2u);
+	EXPECT_EQ(Credits(0xffffffff).requested(), 0xffffffffu);
+}
+
+TEST(Credits, Grant_IsTaken)
+{
+	Credits credits(128);
+	EXPECT_EQ(credits.granted(32), Grant::usual);
+	EXPECT_EQ(credits.limit(), 32u);
+	EXPECT_EQ(credits.granted(1), Grant::usual);
+	EXPECT_EQ(credits.limit(), 1u);
+	EXPECT_EQ(credits.granted(128), Grant::usual);
+	EXPECT_EQ(credits.limit(), 128u);
+	EXPECT_EQ(credits.requested(), 128u);
+}
+
+TEST(Credits, GrantOfZero_IsReportedAndTakenAsOne)
+{
+	Credits credits(128);
+	EXPECT_EQ(credits.granted(64), Grant::usual);
+	EXPECT_EQ(credits.granted(0), Grant::zero);
+	EXPECT_EQ(credits.limit(), 1u);
+}
+
+TEST(Credits, GrantAboveTheRequest_IsReportedAndClamped)
+{
+	Credits credits(128);
+	EXPECT_EQ(credits.granted(129), Grant::above_request);
+	EXPECT_EQ(credits.limit(), 128u);
+	EXPECT_EQ(credits.granted(2), Grant::usual);
+	EXPECT_EQ(credits.granted(0xffffffff), Grant::above_request);
+	EXPECT_EQ(credits.limit(), 128u);
+}
+
+TEST(Credits, NewConnection_StartsAtOneAgain)
+{
+	Credits credits(128);
+	EXPECT_EQ(credits.granted(64), Grant::usual);
+	credits.reset();
+	EXPECT_EQ(credits.limit(), 1u);
+	EXPECT_EQ(credits.requested(), 128u);
+}
+
+} // namespace
+} // namespace rpcordma::unit

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include "proto/received.hh"
+
+namespace rpcordma::unit {
+namespace {
+
+using namespace proto;
+using vectors::Kind;
+
+using Words = std::initializer_list<std::uint32_t>;
+
+std::optional<Dropped> dropped(vectors::Words words)
+{
+	const Exact bytes = message(words);
+	const Received received = classify_received(bytes);
+	if (const auto *why = std::get_if<Dropped>(&received))
+		return *why;
+	return std::nullopt;
+}
+
+std::optional<Dropped> dropped(Words words)
+{
+	return dropped(vectors::Words(words.begin(), words.size()));
+}
+
+class Classified : public testing::TestWithParam<vectors::MessageVector> {};
+INSTANTIATE_TEST_SUITE_P(Vectors, Classified, testing::ValuesIn(vectors::message_vectors), vector_name);
+
+TEST_P(Classified, WholeMessage_IsACallOrForACall)
+{
+	const std::string_view name = GetParam().name;
+	const bool is_call = name == "ShortCall" || name == "LongCall";
+	const Exact bytes = message(GetParam().words);
+	const Received received = classify_received(bytes);
+	if (is_call) {
+		const auto *call = std::get_if<ReverseCall>(&received);
+		ASSERT_TRUE(call);
+		EXPECT_EQ(call->xid, wire::Xid{vectors::message_xid});
+		EXPECT_EQ(call->credits, vectors::message_credits);
+		EXPECT_EQ(copy_of(call->payload), on_wire(GetParam().words.last(GetParam().payload)));
+		return;
+	}
+	const auto *for_call = std::get_if<ForCall>(&received);
+	ASSERT_TRUE(for_call);
+	EXPECT_EQ(for_call->xid, wire::Xid{vectors::message_xid});
+	EXPECT_EQ(for_call->credits, vectors::message_credits);
+	ASSERT_TRUE(for_call->body);
+	EXPECT_EQ(for_call->body->index(), static_cast<std::size_t>(GetParam().kind));
+}
+
+TEST(Classified, ReverseCallByReadChunks_KeepsItsChunks)
+{
+	const Exact bytes = message(vectors::long_call_words);
+	const Received received = classify_received(bytes);
+	const auto *call = std::get_if<ReverseCall>(&received);
+	ASSERT_TRUE(call);
+	EXPECT_EQ(call->chunks.reads.count(), 1u);
+	EXPECT_TRUE(call->payload.empty());
+}
+
+TEST(Classified, ReverseCallInline_KeepsItsChunks)
+{
+	const Exact bytes = message({7, 1, 3, 0, 0, 0, 1, 1, 1, 2, 3, 4, /* payload */ 7, 0});
+	const Received received = classify_received(bytes);
+	const auto *call = std::get_if<ReverseCall>(&received);
+	ASSERT_TRUE(call);
+	EXPECT_EQ(call->xid, wire::Xid{7});
+	EXPECT_EQ(call->credits, 3u);
+	EXPECT_TRUE(call->chunks.reply);
+	EXPECT_EQ(call->payload.size(), 8u);
+}
+
+TEST(Classified, FixedFieldsCut_IsTooShort)
+{
+	const std::vector<std::byte> words = on_wire(vectors::short_reply_words);
+	for (std::size_t size = 0; size < 16; ++size) {
+		const Exact bytes = cut(words, size);
+		EXPECT_EQ(std::get<Dropped>(classify_received(bytes)), Dropped::too_short);
+	}
+}
+
+TEST(Classified, HeaderCutBehindItsFixedFields_IsAnErrorForTheCall)
+{
+	const std::vector<std::byte> words = on_wire(vectors::short_reply_words);
+	for (std::size_t size = 16; size < 28; ++size) {
+		const Exact bytes = cut(words, size);
+		const Received received = classify_received(bytes);
+		const auto *for_call = std::get_if<ForCall>(&received);
+		ASSERT_TRUE(for_call);
+		EXPECT_EQ(for_call->xid, wire::Xid{vectors::message_xid});
+		EXPECT_EQ(for_call->credits, vectors::message_credits);
+		EXPECT_EQ(error_of(for_call->body), wire::Error::truncated);
+	}
+}
+
+TEST(Classified, UnknownVersion_IsDropped)
+{
+	for (const std::uint32_t version : {0u, 2u, 0xffffffffu}) {
+		for (std::uint32_t type = 0; type < 4; ++type)
+			EXPECT_EQ(dropped({1, version, 1, type, 0, 0, 0, 1, 1, 0, 0, 0}), Dropped::unsupported_version);
+		EXPECT_EQ(dropped({1, version, 1, 4, 2}), Dropped::unsupported_version);
+	}
+}
+
+TEST(Classified, VersionErrorOfAnyVersion_IsForTheCall)
+{
+	for (const std::uint32_t version : {0u, 1u, 2u, 0xffffffffu}) {
+		const Exact bytes = message({9, version, 5, 4, 1, 2, 3});
+		const Received received = classify_received(bytes);
+		const auto *for_call = std::get_if<ForCall>(&received);
+		ASSERT_TRUE(for_call);
+		ASSERT_TRUE(for_call->body);
+		EXPECT_TRUE(std::holds_alternative<wire::VersionError>(*for_call->body));
+	}
+}
+
+TEST(Classified, UndecodableError_IsDiscardedSilently)
+{
+	EXPECT_EQ(dropped({1, 1, 1, 4}), Dropped::undecodable_error);
+	EXPECT_EQ(dropped({1, 1, 1, 4, 0}), Dropped::undecodable_error);
+	EXPECT_EQ(dropped({1, 1, 1, 4, 3, 1, 1}), Dropped::undecodable_error);
+	EXPECT_EQ(dropped({1, 1, 1, 4, 1, 1}), Dropped::undecodable_error);
+	EXPECT_EQ(dropped({1, 2, 1, 4, 1, 1}), Dropped::undecodable_error);
+	EXPECT_EQ(dropped({1, 2, 1, 4}), Dropped::undecodable_error);
+}
+
+TEST(Classified, UnknownTypeOfVersionOne_IsAnErrorForTheCall)
+{
+	for (const std::uint32_t type : {5u, 0xffffffffu}) {
+		const Exact bytes = message({1, 1, 1, type, 0, 0, 0});
+		const Received received = classify_received(bytes);
+		const auto *for_call = std::get_if<ForCall>(&received);
+		ASSERT_TRUE(for_call);
+		EXPECT_EQ(error_of(for_call->body), wire::Error::unknown_type);
+	}
+}
+
+class MalformedClassified : public testing::TestWithParam<vectors::MalformedVector> {};
+INSTANTIATE_TEST_SUITE_P(Vectors, MalformedClassified, testing::ValuesIn(vectors::malformed_vectors), vector_name);
+
+TEST_P(MalformedClassified, MalformedMessage_IsNeverTakenForGood)
+{
+	const Exact bytes = message(GetParam().words);
+	const Received received = classify_received(bytes);
+	EXPECT_FALSE(std::holds_alternative<ReverseCall>(received));
+	if (const auto *for_call = std::get_if<ForCall>(&received)) {
+		EXPECT_EQ(error_of(for_call->body), GetParam().error);
+	}
+}
+
+TEST(Classified, PayloadTooShortToSayWhatItIs_IsForTheCall)
+{
+	const std::vector<std::byte> words = on_wire({7, 1, 3, 0, 0, 0, 0, 7, 0});
+	for (std::size_t size = 28; size < 36; ++size) {
+		const Exact bytes = cut(words, size);
+		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes))) << size;
+	}
+	EXPECT_TRUE(std::holds_alternative<ReverseCall>(classify_received(Exact(words))));
+}
+
+TEST(Classified, MessageTypeOtherThanCall_IsForTheCall)
+{
+	for (const std::uint32_t type : {1u, 2u, 0x01000000u, 0xffffffffu}) {
+		const Exact bytes = message({7, 1, 3, 0, 0, 0, 0, 7, type, 0, 0, 0});
+		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
+	}
+}
+
+TEST(Classified, NoMsgWithoutReadList_IsForTheCall)
+{
+	const Exact bytes = message({7, 1, 3, 1, 0, 0, 0});
+	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
+}
+
+TEST(Classified, MsgWithReadListButReply_IsForTheCall)
+{
+	const Exact bytes = message({7, 1, 3, 0, 1, 4, 1, 1, 0, 0, 0, 0, 0, 7, 1, 0, 0, 0});
+	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
+}
+
+} // namespace
+} // namespace rpcordma::unit

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include "proto/transfer.hh"
+
+namespace rpcordma::unit {
+namespace {
+
+using namespace proto;
+
+constexpr std::uint32_t largest = 0xffffffff;
+constexpr InlineThresholds defaults{1024, 1024};
+
+// Header sizes, counted by hand: four fixed fields and three list ends make 28 bytes, a Read segment in the list 24, a
+// Write chunk 8 and 16 for each segment, a Reply chunk 4 and 16 for each segment.
+constexpr std::uint32_t bare_header = 28;
+
+/// One transaction, small both ways until a test says otherwise.
+struct Transaction {
+	Stream call{.head = 100};
+	SegmentCounts call_segments{1, 1};
+	Stream reply{.head = 100};
+	SegmentCounts reply_segments{1, 1};
+	InlineThresholds thresholds = defaults;
+	Reduction reduction = Reduction::allowed;
+
+	[[nodiscard]] std::expected<Plan, PlanError> plan() const
+	{
+		return plan_transfer(call, call_segments, reply, reply_segments, thresholds, reduction);
+	}
+};
+
+void expect_plan(const Transaction &transaction, const Plan &expected)
+{
+	const auto plan = transaction.plan();
+	ASSERT_TRUE(plan);
+	EXPECT_EQ(plan->call, expected.call);
+	EXPECT_EQ(plan->reply, expected.reply);
+	EXPECT_EQ(plan->header_size, expected.header_size);
+	EXPECT_EQ(plan->tail_skip, expected.tail_skip);
+	EXPECT_EQ(plan->inline_size, expected.inline_size);
+}
+
+Stream item(std::uint32_t head, std::uint32_t pages, std::uint32_t tail)
+{
+	return {head, pages, tail, true};
+}
+
+TEST(Stream, AsConstructed_IsEmpty)
+{
+	const Stream stream;
+	EXPECT_EQ(stream.head, 0u);
+	EXPECT_EQ(stream.pages, 0u);
+	EXPECT_EQ(stream.tail, 0u);
+	EXPECT_FALSE(stream.pages_are_ddp_eligible);
+	EXPECT_EQ(stream.size(), 0u);
+	const SegmentCounts counts;
+	EXPECT_EQ(counts.pages, 0u);
+	EXPECT_EQ(counts.whole, 0u);
+}
+
+TEST(Stream, Size_IsTheSumAndDoesNotOverflow)
+{
+	EXPECT_EQ((Stream{1, 20, 300}.size()), 321u);
+	EXPECT_EQ((Stream{largest, largest, largest}.size()), 3ull * largest);
+}
+
+TEST(SmallTransaction, TravelsInline)
+{
+	expect_plan({}, {CallTransfer::inline_message, ReplyRoom::inline_message, bare_header, 0, 100});
+}
+
+TEST(SmallTransaction, WithEligiblePages_StillTravelsInline)
+{
+	expect_plan({.call = item(100, 200, 4), .reply = item(100, 200, 4)},
+		    {CallTransfer::inline_message, ReplyRoom::inline_message, bare_header, 0, 304});
+}
+
+TEST(InlineCall, FillsTheThresholdToTheByte)
+{
+	expect_plan({.call = {.head = 996}},
+		    {CallTransfer::inline_message, ReplyRoom::inline_message, bare_header, 0, 996});
+	expect_plan({.call = {.head = 997}},
+		    {CallTransfer::position_zero, ReplyRoom::inline_message, bare_header + 24, 0, 0});
+	expect_plan({.call = {.head = 500, .pages = 400, .tail = 96}},
+		    {CallTransfer::inline_message, ReplyRoom::inline_message, bare_header, 0, 996});
+}
+
+TEST(InlineCall, LeavesRoomForTheReplysChunk)
+{
+	Transaction transaction{.call = {.head = 996 - 20}, .reply = {.head = 2000}};
+	expect_plan(transaction, {CallTransfer::inline_message, ReplyRoom::reply_chunk, bare_header + 20, 0, 976});
+	transaction.call.head = 996 - 19;
+	expect_plan(transaction, {CallTransfer::position_zero, ReplyRoom::reply_chunk, bare_header + 24 + 20, 0, 0});
+}
+
+TEST(InlineReply, FillsTheThresholdToTheByte)
+{
+	EXPECT_EQ(Transaction({.reply = {.head = 996}}).plan()->reply, ReplyRoom::inline_message);
+	EXPECT_EQ(Transaction({.reply = {.head = 997}}).plan()->reply, ReplyRoom::reply_chunk);
+	EXPECT_EQ(Transaction({.reply = item(500, 400, 96)}).plan()->reply, ReplyRoom::inline_message);
+	EXPECT_EQ(Transaction({.reply = item(500, 400, 97)}).plan()->reply, ReplyRoom::write_chunk);
+}
+
+TEST(Thresholds, OfCallAndReply_AreNotMixedUp)
+{
+	const Transaction large_call{.call = {.head = 2000}, .reply = {.head = 2000}, .thresholds = {4096, 1024}};
+	expect_plan(large_call, {CallTransfer::inline_message, ReplyRoom::reply_chunk, bare_header + 20, 0, 2000});
+	const Transaction large_reply{.call = {.head = 2000}, .reply = {.head = 2000}, .thresholds = {1024, 4096}};
+	expect_plan(large_reply, {CallTransfer::position_zero, ReplyRoom::inline_message, bare_header + 24, 0, 0});
+}
+
+TEST(WriteChunk_ForPages, LeavesTheRestInline)
+{
+	expect_plan({.reply = item(100, 1048576, 4), .reply_segments = {3, 5}},
+		    {CallTransfer::inline_message, ReplyRoom::write_chunk, bare_header + 8 + 3 * 16, 0, 100});
+}
+
+TEST(WriteChunk_ForPages, FillsTheReplyThresholdToTheByte)
+{
+	// The Reply's header has the Write chunk, too: 28 + 8 + 2 * 16 = 68.
+	Transaction transaction{.reply = item(900, 4096, 1024 - 68 - 900), .reply_segments = {2, 3}};
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::write_chunk);
+	++transaction.reply.tail;
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::reply_chunk);
+	--transaction.reply.tail;
+	++transaction.reply.head;
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::reply_chunk);
+	--transaction.reply.head;
+	++transaction.reply_segments.pages;
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::reply_chunk);
+}
+
+TEST(WriteChunk_ForPages, NeedsAnEligibleItemAndReduction)
+{
+	Transaction transaction{.reply = item(100, 4096, 0)};
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::write_chunk);
+	transaction.reduction = Reduction::forbidden;
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::reply_chunk);
+	transaction.reduction = Reduction::allowed;
+	transaction.reply.pages_are_ddp_eligible = false;
+	EXPECT_EQ(transaction.plan()->reply, ReplyRoom::reply_chunk);
+}
+
+TEST(WriteChunk_ForPages, IsNotOfferedWithoutPages)
+{
+	EXPECT_EQ(Transaction({.reply = item(2000, 0, 0)}).plan()->reply, ReplyRoom::reply_chunk);
+	EXPECT_EQ(Transaction({.reply = item(997, 0, 0), .reply_segments = {0, 1}}).plan()->reply,
+		  ReplyRoom::reply_chunk);
+}
+
+TEST(WriteChunk_ForPages, NeedsSegments)
+{
+	EXPECT_EQ(Transaction({.reply = item(996, 1, 0), .reply_segments = {0, 1}}).plan()->reply,
+		  ReplyRoom::reply_chunk);
+}
+
+TEST(ReplyChunk_ForTheWholeStream, CountsItsSegments)
+{
+	expect_plan({.reply = {.head = 100, .pages = 65536, .tail = 0}, .reply_segments = {7, 9}},
+		    {CallTransfer::inline_message, ReplyRoom::reply_chunk, bare_header + 4 + 9 * 16, 0, 100});
+}
+
+TEST(ReadChunk_ForPages, LeavesTheRestInline)
+{
+	expect_plan({.call = item(200, 1048576, 0), .call_segments = {3, 5}},
+		    {CallTransfer::read_chunk, ReplyRoom::inline_message, bare_header + 3 * 24, 0, 200});
+}
+
+TEST(ReadChunk_ForPages, TakesItsRoundupPaddingAway)
+{
+	const auto plan = [](std::uint32_t pages, std::uint32_t tail) {
+		return *Transaction({.call = item(200, pages, tail)}).plan();
+	};
+	EXPECT_EQ(plan(4096, 20).tail_skip, 0u);
+	EXPECT_EQ(plan(4096, 20).inline_size, 220u);
+	EXPECT_EQ(plan(4097, 20).tail_skip, 3u);
+	EXPECT_EQ(plan(4097, 20).inline_size, 217u);
+	EXPECT_EQ(plan(4098, 20).tail_skip, 2u);
+	EXPECT_EQ(plan(4099, 20).tail_skip, 1u);
+	EXPECT_EQ(plan(4099, 20).inline_size, 219u);
+}
+
+TEST(ReadChunk_ForPages, SkipsNoMoreThanTheTail)
+{
+	const auto skip = [](std::uint32_t tail) {
+		return Transaction({.call = item(200, 4097, tail)}).plan()->tail_skip;
+	};
+	EXPECT_EQ(skip(0), 0u);
+	EXPECT_EQ(skip(1), 1u);
+	EXPECT_EQ(skip(2), 2u);
+	EXPECT_EQ(skip(3), 3u);
+	EXPECT_EQ(skip(4), 3u);
+}
+
+TEST(ReadChunk_ForPages, FillsTheCallThresholdToTheByte)
+{
+	// 28 + 2 * 24 = 76 bytes of header; three bytes of the tail do not count.
+	Transaction transaction{.call = item(900, 4097, 1024 - 76 - 900 + 3), .call_segments = {2, 3}};
+	expect_plan(transaction, {CallTransfer::read_chunk, ReplyRoom::inline_message, 76, 3, 1024 - 76});
+	++transaction.call.tail;
+	expect_plan(transaction, {CallTransfer::position_zero, ReplyRoom::inline_message, bare_header + 3 * 24, 0, 0});
+	--transaction.call.tail;
+	transaction.call.head += 4;
+	EXPECT_EQ(transaction.plan()->call, CallTransfer::position_zero);
+	transaction.call.head -= 4;
+	++transaction.call_segments.pages;
+	EXPECT_EQ(transaction.plan()->call, CallTransfer::position_zero);
+}
+
+TEST(ReadChunk_ForPages, NeedsAnEligibleItemAndReduction)
+{
+	Transaction transaction{.call = item(200, 4096, 0)};
+	EXPECT_EQ(transaction.plan()->call, CallTransfer::read_chunk);
+	transaction.reduction = Reduction::forbidden;
+	EXPECT_EQ(transaction.plan()->call, CallTransfer::position_zero);
+	transaction.reduction = Reduction::allowed;
+	transaction.call.pages_are_ddp_eligible = false;
+	EXPECT_EQ(transaction.plan()->call, CallTransfer::position_zero);
+	EXPECT_EQ(Transaction({.call = item(2000, 0, 0)}).plan()->call, CallTransfer::position_zero);
+}
+
+TEST(ReadChunk_ForPages, NeedsSegments)
+{
+	EXPECT_EQ(Transaction({.call = item(996, 1, 0), .call_segments = {0, 1}}).plan()->call,
+		  CallTransfer::position_zero);
+}
+
+TEST(ReadChunk_ForPages, HasAPositionThatIsAMultipleOfFour)
+{
+	for (std::uint32_t head = 200; head < 208; ++head) {
+		const bool is_position = head == 200 || head == 204;
+		EXPECT_EQ(Transaction({.call = item(head, 4096, 0)}).plan()->call,
+			  is_position ? CallTransfer::read_chunk : CallTransfer::position_zero);
+	}
+}
+
+TEST(ReadChunk_ForPages, IsNeverAtPositionZero)
+{
+	EXPECT_EQ(Transaction({.call = item(0, 4096, 0)}).plan()->call, CallTransfer::position_zero);
+	EXPECT_EQ(Transaction({.call = item(4, 4096, 0)}).plan()->call, CallTransfer::read_chunk);
+}
+
+TEST(ReadChunk_ForPages, GoesTogetherWithAnyReplyRoom)
+{
+	const Stream call = item(200, 4096, 0);
+	expect_plan({.call = call, .reply = item(100, 4096, 0)},
+		    {CallTransfer::read_chunk, ReplyRoom::write_chunk, bare_header + 24 + 24, 0, 200});
+	expect_plan({.call = call, .reply = {.head = 2000}},
+		    {CallTransfer::read_chunk, ReplyRoom::reply_chunk, bare_header + 24 + 20, 0, 200});
+}
+
+TEST(LongCall, CarriesNothingInline)
+{
+	expect_plan({.call = {.head = 100, .pages = 8192, .tail = 2}, .call_segments = {2, 4}},
+		    {CallTransfer::position_zero, ReplyRoom::inline_message, bare_header + 4 * 24, 0, 0});
+}
+
+TEST(LongCall, WithProtection_GoesTogetherWithAReplyChunk)
+{
+	// rfc5666bis-04, 10.2.2.3: both lists in the same header.
+	expect_plan({.call = item(200, 4097, 3), .reply = item(200, 4097, 3), .reduction = Reduction::forbidden},
+		    {CallTransfer::position_zero, ReplyRoom::reply_chunk, bare_header + 24 + 20, 0, 0});
+}
+
+TEST(LongCall, WhoseHeaderFillsTheThreshold_IsTheLastResort)
+{
+	// 28 + 41 * 24 = 1012.
+	Transaction transaction{.call = {.head = 2000}, .call_segments = {0, 41}, .thresholds = {1012, 1024}};
+	expect_plan(transaction, {CallTransfer::position_zero, ReplyRoom::inline_message, 1012, 0, 0});
+	--transaction.thresholds.call;
+	EXPECT_EQ(error_of(transaction.plan()), PlanError::header_too_large);
+	++transaction.thresholds.call;
+	++transaction.call_segments.whole;
+	EXPECT_EQ(error_of(transaction.plan()), PlanError::header_too_large);
+}
+
+TEST(Header_OfTooManySegments, IsRefused)
+{
+	EXPECT_EQ(error_of(Transaction({.reply = {.head = 2000}, .reply_segments = {0, 63}}).plan()),
+		  PlanError::header_too_large);
+	EXPECT_EQ(error_of(Transaction({.reply = {.head = 2000}, .reply_segments = {0, largest}}).plan()),
+		  PlanError::header_too_large);
+}
+
+TEST(Plan_OfAnything, IsTotalAndKeepsItsPromises)
+{
+	constexpr std::uint32_t sizes[] = {0, 1, 4, 200, 996, 1020, 1024, 4096, 65535, largest - 3, largest};
+	constexpr std::uint32_t counts[] = {1, 40, 63, largest};
+	std::uint32_t plans = 0;
+	for (const std::uint32_t head : sizes) {
+		for (const std::uint32_t pages : sizes) {
+			for (const std::uint32_t tail : sizes) {
+				for (const std::uint32_t count : counts) {
+					for (const std::uint32_t threshold : sizes) {
+						const Stream stream = item(head, pages, tail);
+						const auto plan = plan_transfer(stream, {count, count}, stream,
+										{count, count}, {threshold, threshold},
+										Reduction::allowed);
+						if (!plan)
+							continue;
+						++plans;
+						EXPECT_LE(std::uint64_t{plan->header_size} + plan->inline_size,
+							  threshold);
+						EXPECT_LE(plan->tail_skip, tail);
+						EXPECT_LE(plan->tail_skip, 3u);
+						if (plan->call == CallTransfer::inline_message) {
+							EXPECT_EQ(plan->inline_size, stream.size());
+						}
+					}
+				}
+			}
+		}
+	}
+	EXPECT_GT(plans, 1000u);
+}
+
+constexpr Stream room{.head = 100, .pages = 8192, .tail = 40, .pages_are_ddp_eligible = true};
+
+void expect_placement(const std::expected<Placement, PlacementError> &placement, const Placement &expected)
+{
+	ASSERT_TRUE(placement);
+	EXPECT_EQ(placement->head, expected.head);
+	EXPECT_EQ(placement->pages, expected.pages);
+	EXPECT_EQ(placement->pages_filled, expected.pages_filled);
+	EXPECT_EQ(placement->tail_padding, expected.tail_padding);
+	EXPECT_EQ(placement->tail, expected.tail);
+	EXPECT_EQ(placement->size(), expected.head + expected.pages_filled + expected.tail_padding + expected.tail);
+}
+
+TEST(Placement, Size_IsWhatTheUpperLayerSees)
+{
+	EXPECT_EQ((Placement{1000, 7, 200, 30, 4}.size()), 1234u);
+}
+
+TEST(InlineReply_Placed, FillsHeadPagesAndTailInOrder)
+{
+	expect_placement(place_reply(room, 0, 0), {0, 0, 0, 0, 0});
+	expect_placement(place_reply(room, 60, 0), {60, 0, 0, 0, 0});
+	expect_placement(place_reply(room, 100, 0), {100, 0, 0, 0, 0});
+	expect_placement(place_reply(room, 101, 0), {100, 1, 1, 0, 0});
+	expect_placement(place_reply(room, 8292, 0), {100, 8192, 8192, 0, 0});
+	expect_placement(place_reply(room, 8293, 0), {100, 8192, 8192, 0, 1});
+	expect_placement(place_reply(room, 8332, 0), {100, 8192, 8192, 0, 40});
+}
+
+TEST(InlineReply_Placed, LargerThanTheRoom_IsRefused)
+{
+	EXPECT_EQ(error_of(place_reply(room, 8333, 0)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply(room, largest, 0)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply({}, 1, 0)), PlacementError::too_large);
+	expect_placement(place_reply({}, 0, 0), {0, 0, 0, 0, 0});
+}
+
+TEST(WrittenReply_Placed, LeavesThePagesToTheWriteChunk)
+{
+	expect_placement(place_reply(room, 100, 8192), {100, 0, 8192, 0, 0});
+	expect_placement(place_reply(room, 120, 4096), {100, 0, 4096, 0, 20});
+	expect_placement(place_reply(room, 140, 8192), {100, 0, 8192, 0, 40});
+}
+
+TEST(WrittenReply_Placed, HasItsPaddingInFrontOfTheTail)
+{
+	expect_placement(place_reply(room, 120, 4097), {100, 0, 4097, 3, 20});
+	expect_placement(place_reply(room, 120, 4098), {100, 0, 4098, 2, 20});
+	expect_placement(place_reply(room, 120, 4099), {100, 0, 4099, 1, 20});
+	expect_placement(place_reply(room, 100, 4097), {100, 0, 4097, 3, 0});
+}
+
+TEST(WrittenReply_Placed, PaddingCountsInTheTailsRoom)
+{
+	expect_placement(place_reply(room, 137, 4097), {100, 0, 4097, 3, 37});
+	EXPECT_EQ(error_of(place_reply(room, 138, 4097)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply(room, 141, 4096)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply(room, largest, 4097)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply({.head = 0, .pages = 4096, .tail = largest}, largest, 4093)),
+		  PlacementError::too_large);
+}
+
+TEST(WrittenReply_Placed, PaddingWithoutATail_IsLeftOut)
+{
+	const Stream no_tail{.head = 100, .pages = 8192};
+	expect_placement(place_reply(no_tail, 100, 4097), {100, 0, 4097, 0, 0});
+	const Stream short_tail{.head = 100, .pages = 8192, .tail = 2};
+	expect_placement(place_reply(short_tail, 100, 4097), {100, 0, 4097, 2, 0});
+	EXPECT_EQ(error_of(place_reply(short_tail, 101, 4097)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply(no_tail, 101, 4096)), PlacementError::too_large);
+}
+
+TEST(WrittenReply_Placed, LargerThanThePages_IsRefused)
+{
+	EXPECT_EQ(error_of(place_reply(room, 100, 8193)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply(room, 100, largest)), PlacementError::too_large);
+	EXPECT_EQ(error_of(place_reply({.head = 100, .tail = 40}, 100, 1)), PlacementError::too_large);
+}
+
+TEST(WrittenReply_Placed, ShorterThanTheHead_IsFollowedByTheItem)
+{
+	expect_placement(place_reply(room, 60, 4097), {60, 0, 4097, 3, 0});
+	expect_placement(place_reply(room, 0, 1), {0, 0, 1, 3, 0});
+}
+
+} // namespace
+} // namespace rpcordma::unit
