@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lab.guest import Guest, Hardware, LabError, LabTimeout
 from lab.kernel import Kernel
+from lab.module import build_module
 from lab.pair import OURS, STOCK, Pair
 from lab.paths import CHECKOUT, LOGS
 
@@ -79,6 +80,8 @@ def run_command(arguments: argparse.Namespace) -> int:
 def interactive_shell(arguments: argparse.Namespace) -> int:
     """Boots a pair, and gives the terminal to the client."""
     logs = new_log_directory("shell")
+    if arguments.transport == OURS:
+        build_module(Kernel.find(arguments.kernel))
     print("vm: booting a server and a client; leave with exit or Ctrl-D", flush=True)
     with Pair(Kernel.find(arguments.server_kernel), Kernel.find(arguments.kernel), logs,
               client_transport=arguments.transport, console_on_terminal=True) as pair:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lab.guest import Guest, Hardware, LabError
 from lab.kernel import Kernel
+from lab.module import module_file
 from lab.mountstats import MountStats
 from lab.paths import CHECKOUT
 
@@ -19,15 +20,6 @@ OURS = "rpcordma"
 DISK_BYTES = 1 << 30
 # The listener's port for NFS over RDMA, assigned by IANA.
 PORT = 20049
-
-
-def module_file(kernel: Kernel) -> Path:
-    """Our module for a kernel: as RPCORDMA_KO_6_12 and the like say, else from build/."""
-    named = os.environ.get("RPCORDMA_KO_" + kernel.series.replace(".", "_"))
-    path = Path(named) if named else CHECKOUT / "build" / kernel.release / "rpcordma.ko"
-    if not path.is_file():
-        raise LabError(f"no module for {kernel.release}: make KVER={kernel.release} builds {path}")
-    return path.resolve()
 
 
 @dataclass(frozen=True)

@@ -45,4 +45,6 @@ def our_rdma_resources(pair: Pair) -> list[str]:
     """What the client's transport module holds of verbs objects."""
     kinds = ("pd", "cq", "qp", "cm_id", "mr")
     shown = "".join(pair.client.output(f"rdma resource show {kind}") for kind in kinds)
-    return [line for line in shown.splitlines() if f"[{pair.transport_module()}]" in line]
+    # Queue pairs made through rdma_cm carry its name; no other kind than RC is ours.
+    return [line for line in shown.splitlines()
+            if f"[{pair.transport_module()}]" in line or " type RC " in line]

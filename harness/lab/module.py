@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Our module for a kernel: where it is, and how it gets there."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from lab.guest import LabError
+from lab.kernel import Kernel
+from lab.paths import CHECKOUT
+
+
+def named_by_environment(kernel: Kernel) -> Path | None:
+    """A module built elsewhere: RPCORDMA_KO_6_12 and the like name one."""
+    named = os.environ.get("RPCORDMA_KO_" + kernel.series.replace(".", "_"))
+    return Path(named).resolve() if named else None
+
+
+def module_file(kernel: Kernel) -> Path:
+    """The file to load into that kernel."""
+    path = named_by_environment(kernel) or CHECKOUT / "build" / kernel.release / "rpcordma.ko"
+    if not path.is_file():
+        raise LabError(f"no module for {kernel.release}: make KVER={kernel.release} builds {path}")
+    return path
+
+
+def build_module(kernel: Kernel) -> None:
+    """Builds the module, unless the environment names one; says nothing where that works."""
+    if named_by_environment(kernel):
+        return
+    print(f"lab: building rpcordma.ko for {kernel.release}", flush=True)
+    built = subprocess.run(["make", "--no-print-directory", "module", f"KVER={kernel.release}"],
+                           cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        raise LabError(f"the module for {kernel.release} does not build:\n"
+                       f"{built.stdout}{built.stderr}")
