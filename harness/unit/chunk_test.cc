@@ -191,6 +191,14 @@ TEST(Segment, DiffersByEachField)
 	EXPECT_NE(segment, (wire::Segment{Handle{1}, 2, 4}));
 }
 
+TEST(ReadSegment, DiffersByEachField)
+{
+	const ReadSegment segment{Position{4}, {Handle{1}, 2, 3}};
+	EXPECT_EQ(segment, (ReadSegment{Position{4}, {Handle{1}, 2, 3}}));
+	EXPECT_NE(segment, (ReadSegment{Position{8}, {Handle{1}, 2, 3}}));
+	EXPECT_NE(segment, (ReadSegment{Position{4}, {Handle{1}, 2, 4}}));
+}
+
 TEST(Lists, AsConstructed_AreEmpty)
 {
 	const ReadList reads;

@@ -93,10 +93,12 @@ std::uint64_t WriteChunk::length() const noexcept
 Result<WriteChunk> WriteChunk::decode(Reader &reader) noexcept
 {
 	const std::uint32_t count = TRY(reader.u32());
-	// Compared by division: the count can be anything, and a product might overflow.
-	if (count > reader.rest().size() / RPCRDMA_V1_SEGMENT_SIZE)
+	// The count can be anything: the product must not overflow.
+	static_assert(sizeof(std::size_t) > sizeof count);
+	const auto segments = reader.take(std::size_t{count} * RPCRDMA_V1_SEGMENT_SIZE);
+	if (!segments)
 		return std::unexpected(Error::bad_count);
-	return WriteChunk(TRY(reader.take(std::size_t{count} * RPCRDMA_V1_SEGMENT_SIZE)));
+	return WriteChunk(*segments);
 }
 
 ReadSegment ReadList::Iterator::operator*() const noexcept
