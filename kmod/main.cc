@@ -1,24 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What runs when the module is loaded and unloaded. */
 #include "kernel/entry.h"
-#include "kernel/kernel.hh"
+#include "kernel/glue.h"
+#include "verbs/live.hh"
 
 namespace rpcordma {
 
-/* A workqueue while the module has nothing better to do: shows each of the tables at work. */
-static constinit workqueue_struct *queue;
+constinit LiveObjects live_objects{};
+
+namespace {
+
+struct LiveObject {
+	const char *name;
+	const std::atomic<long> &count;
+};
+
+constexpr LiveObject kinds[] = {
+	{"transports", live_objects.transports},
+	{"endpoints", live_objects.endpoints},
+	{"requests", live_objects.requests},
+	{"registrations", live_objects.registrations},
+	{"mapped_pages", live_objects.mapped_pages},
+	{"receive_buffers", live_objects.receive_buffers},
+	{"send_buffers", live_objects.send_buffers},
+};
+
+} // namespace
 
 } // namespace rpcordma
 
+using namespace rpcordma;
+
 int rpcordma_start(void)
 {
-	using namespace rpcordma;
-
-	queue = alloc_workqueue("rpcordma", 0, 1);
-	return queue ? 0 : -kernel::ENOMEM;
+	if (const int error = rpcordma_workqueue_create(); error != 0)
+		return error;
+	if (const int error = rpcordma_sysctls_register(); error != 0) {
+		rpcordma_workqueue_destroy();
+		return error;
+	}
+	if (const int error = rpcordma_client_start(); error != 0) {
+		if (error == -kernel::EEXIST)
+			rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r rpcrdma), "
+					   "then load this one; `make install` settles it for good");
+		rpcordma_sysctls_unregister();
+		rpcordma_workqueue_destroy();
+		return error;
+	}
+	return 0;
 }
 
 void rpcordma_stop(void)
 {
-	destroy_workqueue(rpcordma::queue);
+	rpcordma_client_stop();
+	rpcordma_sysctls_unregister();
+	rpcordma_workqueue_destroy();
+	for (const LiveObject &kind : kinds) {
+		if (const long count = kind.count.load(); count != 0)
+			rpcordma_log_error("leaked %s: %ld", kind.name, count);
+	}
 }

@@ -11,8 +11,18 @@
 #include <linux/stddef.h>
 #include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/xprt.h>
+#include <linux/completion.h>
+#include <linux/dma-direction.h>
+#include <linux/in.h>
+#include <linux/ktime.h>
+#include <linux/scatterlist.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/sunrpc/auth.h>
+#include <linux/sunrpc/xdr.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
 
 #define EMIT(symbol, value) asm volatile("\n.ascii \"->" #symbol " %0 \"" : : "i"((long)(value)))
 

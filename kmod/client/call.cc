@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The way of a Call: planned in proto/, its memory registered, its header encoded, all posted as one chain. */
+#include <algorithm>
+
+#include "client/transport.hh"
+#include "proto/segmenting.hh"
+#include "wire/header.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+using proto::CallTransfer;
+using proto::ReplyRoom;
+using verbs::Run;
+
+namespace {
+
+/* How many Receives more than needed are made when there are too few. */
+constexpr std::uint32_t receive_batch = 7;
+constexpr std::uint32_t reverse_receives = 4;
+
+proto::Stream stream_of(const xdr_buf &buffer, unsigned int eligible)
+{
+	const bool ddp_eligible = (field::xdr_buf::flags(&buffer) & eligible) != 0;
+	return {.head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer)),
+		.pages = field::xdr_buf::page_len(&buffer),
+		.tail = static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)),
+		.pages_are_ddp_eligible = ddp_eligible};
+}
+
+/* A stream's memory: head, pages and tail. */
+struct Runs {
+	std::array<Run, 3> all;
+
+	explicit Runs(const xdr_buf &buffer)
+		: all{Run::of_bytes(field::xdr_buf::head(&buffer),
+				    static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer))),
+		      Run::of_pages(field::xdr_buf::pages(&buffer), field::xdr_buf::page_base(&buffer),
+				    field::xdr_buf::page_len(&buffer)),
+		      Run::of_bytes(field::xdr_buf::tail(&buffer),
+				    static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)))}
+	{
+	}
+
+	[[nodiscard]] std::span<const Run> whole() const
+	{
+		return all;
+	}
+	[[nodiscard]] std::span<const Run> pages() const
+	{
+		return std::span(all).subspan(1, 1);
+	}
+};
+
+/* The same runs, as the decisions see them. */
+struct Shapes {
+	std::array<proto::MemoryRun, 3> all{};
+	std::size_t count;
+
+	explicit Shapes(std::span<const Run> runs)
+		: count(runs.size())
+	{
+		std::transform(runs.begin(), runs.end(), all.begin(), [](const Run &run) { return run.shape; });
+	}
+	[[nodiscard]] std::span<const proto::MemoryRun> span() const
+	{
+		return std::span(all).first(count);
+	}
+};
+
+proto::SegmentCounts count_segments(const Runs &runs, proto::RegistrationLimits limits)
+{
+	return {.pages = proto::segments_needed(Shapes(runs.pages()).span(), limits),
+		.whole = proto::segments_needed(Shapes(runs.whole()).span(), limits)};
+}
+
+std::uint32_t segments_of(CallTransfer transfer, proto::SegmentCounts counts)
+{
+	switch (transfer) {
+	case CallTransfer::inline_message:
+		return 0;
+	case CallTransfer::read_chunk:
+		return counts.pages;
+	case CallTransfer::position_zero:
+		break;
+	}
+	return counts.whole;
+}
+
+std::uint32_t segments_of(ReplyRoom room, proto::SegmentCounts counts)
+{
+	switch (room) {
+	case ReplyRoom::inline_message:
+		return 0;
+	case ReplyRoom::write_chunk:
+		return counts.pages;
+	case ReplyRoom::reply_chunk:
+		break;
+	}
+	return counts.whole;
+}
+
+/* Registers runs with registrations taken before, and appends their work requests to the chain. */
+bool register_runs(std::span<const Run> runs, proto::RegistrationLimits limits, verbs::Access access,
+		   verbs::Registrations &taken, verbs::Registrations &used, verbs::Chain &chain)
+{
+	const Shapes shapes(runs);
+	proto::Segmenter segmenter(shapes.span(), limits);
+	verbs::PageCursor cursor(runs);
+
+	while (const auto piece = segmenter.next()) {
+		verbs::Registration *const registration = taken.pop_front();
+		used.push_back(*registration);
+		if (!registration->map(cursor, *piece, access))
+			return false;
+		chain.append(registration->register_request());
+	}
+	return true;
+}
+
+proto::Reduction reduction_for(const rpc_rqst *rqst)
+{
+	const rpc_auth *const auth = field::rpc_cred::cr_auth(field::rpc_rqst::rq_cred(rqst));
+	return (field::rpc_auth::au_flags(auth) >> kernel::RPCAUTH_AUTH_DATATOUCH & 1) != 0 ?
+		       proto::Reduction::forbidden :
+		       proto::Reduction::allowed;
+}
+
+wire::Xid xid_of(const rpc_rqst *rqst)
+{
+	return wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
+}
+
+} // namespace
+
+int Transport::send(rpc_rqst *rqst) noexcept
+{
+	if (!rpcordma_xprt_connected(xprt_))
+		return -kernel::ENOTCONN;
+	/* A Call that is sent again on the same connection would take a second credit for one reply. */
+	if (field::rpc_rqst::rq_connect_cookie(rqst) == field::rpc_xprt::connect_cookie(xprt_)) {
+		close();
+		return -kernel::ENOTCONN;
+	}
+
+	const std::uint32_t seen = room_events_.load();
+	switch (transmit(Request::of(rqst), rqst)) {
+	case Sent::yes:
+		break;
+	case Sent::no_room:
+		return wait_for_room(seen);
+	case Sent::no_memory:
+		return -kernel::ENOBUFS;
+	case Sent::too_large:
+		statistics_.failed_marshal++;
+		return -kernel::EIO;
+	case Sent::not_connected:
+		close();
+		return -kernel::ENOTCONN;
+	}
+	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += field::xdr_buf::len(&field::rpc_rqst::rq_snd_buf(rqst));
+	/* No reply, no credit back: only a new connection makes up for that. */
+	if (!rpcordma_reply_expected(field::rpc_rqst::rq_task(rqst)))
+		lost();
+	return 0;
+}
+
+/* `seen` is the number of room events before the attempt: one since then may have been what it waited for. */
+int Transport::wait_for_room(std::uint32_t seen) noexcept
+{
+	statistics_.no_send_room++;
+	xprt_wait_for_buffer_space(xprt_);
+	if (room_events_.load() != seen)
+		xprt_write_space(xprt_);
+	return -kernel::EAGAIN;
+}
+
+void Transport::room() noexcept
+{
+	room_events_.fetch_add(1);
+	xprt_write_space(xprt_);
+}
+
+Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
+{
+	verbs::Endpoint &endpoint = *endpoint_;
+	xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
+	xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst);
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		if (in_flight_ >= credits_.limit())
+			return Sent::no_room;
+		receives = in_flight_ + 1 + reverse_receives;
+	}
+	if (endpoint.receives().provide(receives, receive_batch, kernel::GFP_ATTEMPT) < receives)
+		return Sent::no_memory;
+	if ((field::xdr_buf::flags(&reply) & kernel::XDRBUF_SPARSE_PAGES) != 0 &&
+	    rpcordma_fill_sparse_pages(&reply) != 0)
+		return Sent::no_memory;
+
+	const proto::RegistrationLimits limits = endpoint.registrations().limits();
+	const Runs call_runs(call);
+	const Runs reply_runs(reply);
+	const proto::SegmentCounts call_segments = count_segments(call_runs, limits);
+	const proto::SegmentCounts reply_segments = count_segments(reply_runs, limits);
+	const auto plan = proto::plan_transfer(stream_of(call, kernel::XDRBUF_WRITE), call_segments,
+					       stream_of(reply, kernel::XDRBUF_READ), reply_segments,
+					       endpoint.agreement().inline_thresholds, reduction_for(rqst));
+	if (!plan)
+		return Sent::too_large;
+	const std::uint32_t reads = segments_of(plan->call, call_segments);
+	const std::uint32_t room = segments_of(plan->reply, reply_segments);
+	if (reads > Request::most_segments || room > Request::most_segments ||
+	    reads + room > endpoint.most_segments())
+		return Sent::too_large;
+
+	verbs::Registrations taken;
+	if (!endpoint.registrations().take(reads + room, taken))
+		return Sent::no_room;
+	verbs::SendBuffer *const buffer = endpoint.sends().begin(reads + room, kernel::GFP_ATTEMPT);
+	if (!buffer) {
+		endpoint.registrations().give_back(taken);
+		return Sent::no_room;
+	}
+	request.rqst_ = rqst;
+	verbs::Chain chain;
+	if (!advertise(request, rqst, *plan, taken, chain)) {
+		endpoint.sends().abandon(*buffer, reads + room);
+		endpoint.registrations().give_back(taken);
+		give_back_memory(request);
+		return Sent::no_memory;
+	}
+	const std::uint32_t size = fill(request, rqst, *plan, buffer->bytes());
+
+	{
+		kernel::Guard guard(lock_);
+		request.state_ = Request::State::sent;
+		request.connection_ = connection_;
+		in_flight_++;
+		request.advertising_ = reads + room != 0;
+		if (request.advertising_)
+			advertising_.push_back(request);
+	}
+	count(request, *plan);
+	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
+	return endpoint.sends().post(*buffer, size, chain) ? Sent::yes : Sent::not_connected;
+}
+
+bool Transport::advertise(Request &request, rpc_rqst *rqst, const proto::Plan &plan, verbs::Registrations &taken,
+			  verbs::Chain &chain) noexcept
+{
+	const proto::RegistrationLimits limits = endpoint_->registrations().limits();
+	const Runs call(field::rpc_rqst::rq_snd_buf(rqst));
+	const Runs reply(field::rpc_rqst::rq_rcv_buf(rqst));
+
+	request.read_count_ = 0;
+	request.room_count_ = 0;
+	request.room_kind_ = plan.reply;
+	if (plan.call != CallTransfer::inline_message) {
+		const bool reduced = plan.call == CallTransfer::read_chunk;
+		if (!register_runs(reduced ? call.pages() : call.whole(), limits, verbs::Access::read, taken,
+				   request.reads_, chain))
+			return false;
+		const auto position = wire::Position{
+			reduced ? static_cast<std::uint32_t>(call.all[0].shape.length) : 0};
+		request.reads_.for_each([&](const verbs::Registration &registration) {
+			request.read_segments_[request.read_count_++] = {position, registration.segment()};
+		});
+	}
+	if (plan.reply != ReplyRoom::inline_message) {
+		if (!register_runs(plan.reply == ReplyRoom::write_chunk ? reply.pages() : reply.whole(), limits,
+				   verbs::Access::write, taken, request.room_, chain))
+			return false;
+		request.room_.for_each([&](const verbs::Registration &registration) {
+			request.room_segments_[request.room_count_++] = registration.segment();
+		});
+	}
+	return true;
+}
+
+/* Writes the header and what of the Payload stream follows it; returns the size of both. */
+std::uint32_t Transport::fill(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
+			      std::span<std::byte> message) noexcept
+{
+	const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
+	const wire::ChunksToSend chunks = request.chunks();
+	std::uint32_t credits;
+	{
+		kernel::Guard guard(lock_);
+		credits = credits_.requested();
+	}
+	const auto size = plan.call == CallTransfer::position_zero ?
+				  wire::encode_nomsg(message, xid_of(rqst), credits, chunks) :
+				  wire::encode_msg(message, xid_of(rqst), credits, chunks);
+	if (!size || *size != plan.header_size)
+		bug("the plan's header size");
+
+	std::byte *const payload = message.data() + plan.header_size;
+	switch (plan.call) {
+	case CallTransfer::inline_message:
+		read_bytes_from_xdr_buf(&call, 0, payload, plan.inline_size);
+		break;
+	case CallTransfer::read_chunk: {
+		const auto head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&call));
+		const std::uint32_t tail = plan.inline_size - head;
+		__builtin_memcpy(payload, field::xdr_buf::head(&call), head);
+		__builtin_memcpy(payload + head, static_cast<const std::byte *>(field::xdr_buf::tail(&call)) +
+							 plan.tail_skip, tail);
+		break;
+	}
+	case CallTransfer::position_zero:
+		break;
+	}
+	return plan.header_size + plan.inline_size;
+}
+
+void Transport::count(const Request &request, const proto::Plan &plan) noexcept
+{
+	for (const wire::ReadSegment &segment : std::span(request.read_segments_).first(request.read_count_))
+		statistics_.request_bytes += segment.target.length;
+	statistics_.read_chunks += request.read_count_;
+	for (const wire::Segment &segment : std::span(request.room_segments_).first(request.room_count_))
+		statistics_.request_bytes += segment.length;
+	(plan.reply == ReplyRoom::write_chunk ? statistics_.write_chunks : statistics_.reply_chunks) +=
+		request.room_count_;
+	if (plan.call == CallTransfer::position_zero)
+		statistics_.nomsg_calls++;
+	statistics_.pulled_up += plan.inline_size;
+}
+
+int Transport::allocate(rpc_rqst *rqst) noexcept
+{
+	const std::size_t call_size = field::rpc_rqst::rq_callsize(rqst);
+	const std::size_t reply_size = field::rpc_rqst::rq_rcvsize(rqst);
+	const gfp_t gfp = rpc_task_gfp_mask();
+	Request *request;
+	{
+		kernel::Guard guard(lock_);
+		request = free_.pop_front();
+	}
+	if (!request)
+		request = new (gfp) Request(*this);
+	if (!request)
+		return -kernel::ENOMEM;
+	if (!request->reserve(call_size, reply_size, gfp)) {
+		kernel::Guard guard(lock_);
+		free_.push_front(*request);
+		return -kernel::ENOMEM;
+	}
+	field::rpc_rqst::rq_buffer(rqst) = request->call_buffer();
+	field::rpc_rqst::rq_rbuffer(rqst) = request->reply_buffer(call_size);
+	return 0;
+}
+
+void Transport::release(rpc_rqst *rqst) noexcept
+{
+	Request &request = Request::of(rqst);
+
+	fence(request);
+	request.trim();
+	kernel::Guard guard(lock_);
+	/* The responder still owes a reply, and with it the credit. */
+	if (request.state_ == Request::State::sent && request.connection_ == connection_) {
+		if (unclaimed_ != 0) {
+			unclaimed_--;
+			in_flight_--;
+		} else {
+			abandoned_++;
+		}
+	}
+	request.state_ = Request::State::idle;
+	free_.push_front(request);
+}
+
+void Transport::fence(Request &request) noexcept
+{
+	kernel::Completion fenced;
+	{
+		kernel::Guard guard(lock_);
+		if (!request.advertising_)
+			return;
+		request.fenced_ = &fenced;
+		(void)invalidate(request);
+	}
+	/* Certain to happen: an invalidation completes, if need be because the queue pair is drained. */
+	fenced.wait();
+}
+
+} // namespace rpcordma::client

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where sunrpc enters: its operations, and the making and ending of transports. */
+#include <new>
+
+#include "client/transport.hh"
+
+using namespace rpcordma;
+using client::Transport;
+namespace field = kernel::field;
+
+namespace rpcordma::client {
+
+namespace {
+
+constexpr unsigned long reply_timeout = 60 * kernel::HZ;
+constexpr unsigned long bind_timeout = 60 * kernel::HZ;
+constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
+/* The slots that a transport starts with; sunrpc makes more as they are used. */
+constexpr unsigned int first_slots = 2;
+constexpr std::size_t max_payload = 1 << 20;
+
+constinit kernel::Opaque<rpc_timeout> default_timeout;
+
+constexpr std::size_t alignment = alignof(Transport);
+constexpr std::size_t behind_xprt = (kernel::Layout<rpc_xprt>::size + alignment - 1) / alignment * alignment;
+
+template <typename T> T *error_pointer(int error)
+{
+	return reinterpret_cast<T *>(static_cast<long>(error));
+}
+
+} // namespace
+
+Transport &Transport::of(rpc_xprt *xprt) noexcept
+{
+	return *reinterpret_cast<Transport *>(reinterpret_cast<std::byte *>(xprt) + behind_xprt);
+}
+
+Transport &Transport::of(const rpc_rqst *rqst) noexcept
+{
+	return of(field::rpc_rqst::rq_xprt(rqst));
+}
+
+std::size_t Transport::allocation() noexcept
+{
+	return behind_xprt + sizeof(Transport);
+}
+
+Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept
+	: xprt_(xprt)
+	, has_wanted_source_(source != nullptr)
+{
+	if (source)
+		__builtin_memcpy(wanted_source_.get(), source, source_length);
+	rpcordma_delayed_work_init(connect_work_.get(), [](work_struct *work) {
+		kernel::owner_of(&Transport::connect_work_, rpcordma_delayed_work_of(work))->attempt();
+	});
+}
+
+Transport::~Transport()
+{
+	while (Request *const request = free_.pop_front())
+		delete request;
+}
+
+int Transport::print_source(char *buffer, std::size_t size) noexcept
+{
+	if (!rpcordma_xprt_connected(xprt_))
+		return -kernel::ENOTCONN;
+	kernel::Guard guard(lock_);
+	return rpcordma_address_print(reinterpret_cast<const sockaddr *>(source_.get()), buffer, size);
+}
+
+unsigned short Transport::source_port() noexcept
+{
+	kernel::Guard guard(lock_);
+	return rpcordma_address_port(reinterpret_cast<const sockaddr *>(source_.get()));
+}
+
+void Transport::print_statistics(seq_file *file) noexcept
+{
+	const bool connected = rpcordma_xprt_connected(xprt_);
+	const long idle = connected ? static_cast<long>(rpcordma_jiffies() - field::rpc_xprt::last_used(xprt_)) /
+					      static_cast<long>(kernel::HZ) :
+				      0;
+	const Statistics &s = statistics_;
+
+	seq_printf(file, "\txprt:\trdma %u %lu %lu %lu %ld %lu %lu %lu %llu %llu ", 0,
+		   field::rpc_xprt::bind_count(xprt_), field::rpc_xprt::connect_count(xprt_),
+		   field::rpc_xprt::connect_time(xprt_) / kernel::HZ, idle, field::rpc_xprt::sends(xprt_),
+		   field::rpc_xprt::recvs(xprt_), field::rpc_xprt::bad_xids(xprt_), field::rpc_xprt::req_u(xprt_),
+		   field::rpc_xprt::bklog_u(xprt_));
+	seq_printf(file, "%lu %lu %lu %llu %llu %llu %llu %lu %lu %lu %lu ", s.read_chunks, s.write_chunks,
+		   s.reply_chunks, s.request_bytes, s.reply_bytes, s.pulled_up, s.fixed_up, s.hardway_registered,
+		   s.failed_marshal, s.bad_replies, s.nomsg_calls);
+	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, s.registrations_lost, s.registrations_made,
+		   s.local_invalidations, s.no_send_room, 0ul);
+}
+
+} // namespace rpcordma::client
+
+int rpcordma_client_start(void)
+{
+	field::rpc_timeout::to_initval(client::default_timeout.get()) = client::reply_timeout;
+	field::rpc_timeout::to_maxval(client::default_timeout.get()) = client::reply_timeout;
+	return rpcordma_register_xprt_class();
+}
+
+void rpcordma_client_stop(void)
+{
+	rpcordma_unregister_xprt_class();
+}
+
+rpc_xprt *rpcordma_client_setup(xprt_create *args)
+{
+	const std::size_t length = field::xprt_create::addrlen(args);
+	if (length > kernel::Layout<sockaddr_storage>::size)
+		return client::error_pointer<rpc_xprt>(-kernel::EBADF);
+	if (!rpcordma_module_get())
+		return client::error_pointer<rpc_xprt>(-kernel::EIO);
+
+	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), Transport::allocation(), client::first_slots,
+					  rpcordma_slot_table_entries);
+	if (!xprt) {
+		rpcordma_module_put();
+		return client::error_pointer<rpc_xprt>(-kernel::ENOMEM);
+	}
+	field::rpc_xprt::ops(xprt) = rpcordma_xprt_ops();
+	field::rpc_xprt::xprt_class(xprt) = rpcordma_xprt_class();
+	field::rpc_xprt::timeout(xprt) = client::default_timeout.get();
+	field::rpc_xprt::connect_timeout(xprt) = client::reply_timeout;
+	field::rpc_xprt::max_reconnect_timeout(xprt) = client::reply_timeout;
+	field::rpc_xprt::bind_timeout(xprt) = client::bind_timeout;
+	field::rpc_xprt::idle_timeout(xprt) = client::idle_timeout;
+	field::rpc_xprt::max_payload(xprt) = client::max_payload;
+	/* The address is that of an IP service for all that looks at it beside this transport. */
+	field::rpc_xprt::prot(xprt) = kernel::IPPROTO_TCP;
+	field::rpc_xprt::addrlen(xprt) = length;
+	__builtin_memcpy(&field::rpc_xprt::addr(xprt), field::xprt_create::dstaddr(args), length);
+	if (rpcordma_address_port(field::xprt_create::dstaddr(args)) != 0)
+		rpcordma_xprt_set_bound(xprt);
+
+	if (const int error = rpcordma_addresses_format(xprt); error != 0) {
+		rpcordma_addresses_free(xprt);
+		xprt_free(xprt);
+		rpcordma_module_put();
+		return client::error_pointer<rpc_xprt>(error);
+	}
+	new (&Transport::of(xprt)) Transport(xprt, field::xprt_create::srcaddr(args), length);
+	return xprt;
+}
+
+void rpcordma_client_destroy(rpc_xprt *xprt)
+{
+	Transport &transport = Transport::of(xprt);
+
+	transport.cancel_connect();
+	transport.close();
+	transport.~Transport();
+	rpcordma_addresses_free(xprt);
+	xprt_free(xprt);
+	rpcordma_module_put();
+}
+
+void rpcordma_client_set_port(rpc_xprt *xprt, u16 port)
+{
+	rpcordma_address_set_port(xprt, port);
+}
+
+void rpcordma_client_connect(rpc_xprt *xprt, rpc_task *task)
+{
+	Transport::of(xprt).connect(task);
+}
+
+int rpcordma_client_buf_alloc(rpc_task *task)
+{
+	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
+	return Transport::of(rqst).allocate(rqst);
+}
+
+void rpcordma_client_buf_free(rpc_task *task)
+{
+	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
+	Transport::of(rqst).release(rqst);
+}
+
+int rpcordma_client_send_request(rpc_rqst *rqst)
+{
+	return Transport::of(rqst).send(rqst);
+}
+
+/* No reply in time. RDMA has no keep-alive: only a new connection shows whether the responder is there. */
+void rpcordma_client_timer(rpc_xprt *xprt, rpc_task *)
+{
+	xprt_force_disconnect(xprt);
+}
+
+void rpcordma_client_close(rpc_xprt *xprt)
+{
+	Transport::of(xprt).close();
+}
+
+void rpcordma_client_set_connect_timeout(rpc_xprt *xprt, unsigned long connect, unsigned long reconnect)
+{
+	Transport::of(xprt).set_timeouts(connect, reconnect);
+}
+
+void rpcordma_client_print_stats(rpc_xprt *xprt, seq_file *file)
+{
+	Transport::of(xprt).print_statistics(file);
+}
+
+void rpcordma_client_inject_disconnect(rpc_xprt *xprt)
+{
+	Transport::of(xprt).break_off();
+}
+
+int rpcordma_client_source_address(rpc_xprt *xprt, char *buffer, size_t size)
+{
+	return Transport::of(xprt).print_source(buffer, size);
+}
+
+unsigned short rpcordma_client_source_port(rpc_xprt *xprt)
+{
+	return Transport::of(xprt).source_port();
+}
+
+int rpcordma_client_bc_setup(rpc_xprt *, unsigned int)
+{
+	return 0;
+}
+
+size_t rpcordma_client_bc_maxpayload(rpc_xprt *)
+{
+	return 1024;
+}
+
+unsigned int rpcordma_client_bc_num_slots(rpc_xprt *)
+{
+	return 2;
+}
+
+void rpcordma_client_bc_free_rqst(rpc_rqst *)
+{
+}
+
+void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int)
+{
+}

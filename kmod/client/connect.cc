@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How a transport gets a connection, and how it gives it up. */
+#include <algorithm>
+
+#include "client/transport.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* Between attempts, from the second on: sunrpc doubles it up to the mount's limit. */
+constexpr unsigned long first_delay = 5 * kernel::HZ;
+/* How long a peer may take to answer an attempt. */
+constexpr unsigned long patience = 30 * kernel::HZ;
+/* Receives for messages that come without a Call of ours. */
+constexpr std::uint32_t reverse_credits = 4;
+
+int errno_of(proto::ConnectOutcome outcome)
+{
+	switch (outcome) {
+	case proto::ConnectOutcome::connected:
+		return 0;
+	case proto::ConnectOutcome::refused:
+		return -kernel::ECONNREFUSED;
+	case proto::ConnectOutcome::host_unreachable:
+	case proto::ConnectOutcome::no_device:
+		return -kernel::EHOSTUNREACH;
+	case proto::ConnectOutcome::network_unreachable:
+		return -kernel::ENETUNREACH;
+	case proto::ConnectOutcome::try_again:
+		break;
+	}
+	return -kernel::ENOTCONN;
+}
+
+} // namespace
+
+void Transport::connect(rpc_task *task) noexcept
+{
+	if (!xprt_lock_connect(xprt_, task, this))
+		return;
+	unsigned long delay = 0;
+	if (!useful_) {
+		delay = xprt_reconnect_delay(xprt_);
+		xprt_reconnect_backoff(xprt_, first_delay);
+	}
+	rpcordma_queue_delayed_work(connect_work_.get(), delay);
+}
+
+void Transport::attempt() noexcept
+{
+	const unsigned int scope = rpcordma_reclaim_scope_enter(rpcordma_xprt_swapping(xprt_));
+	const verbs::EndpointWishes wishes{
+		.network = field::rpc_xprt::xprt_net(xprt_),
+		.destination = reinterpret_cast<const sockaddr *>(&field::rpc_xprt::addr(xprt_)),
+		.source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) : nullptr,
+		.credits = field::rpc_xprt::max_reqs(xprt_),
+		.reverse_credits = reverse_credits,
+		.own = {.send_size = rpcordma_max_inline_write,
+			.receive_size = rpcordma_max_inline_read,
+			.remote_invalidation = true},
+	};
+	useful_ = false;
+	auto endpoint = verbs::Endpoint::connect(wishes, patience, *this);
+
+	rpcordma_xprt_clear_connecting(xprt_);
+	/* Those that wait are to look again. */
+	int status = -kernel::EAGAIN;
+	if (endpoint) {
+		{
+			kernel::Guard guard(lock_);
+			endpoint_ = std::move(*endpoint);
+			credits_ = proto::Credits(endpoint_->credits());
+			in_flight_ = 0;
+			abandoned_ = 0;
+			unclaimed_ = 0;
+			connection_++;
+			__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
+		}
+		statistics_.registrations_made += endpoint_->registrations().size();
+		field::rpc_xprt::connect_cookie(xprt_)++;
+		field::rpc_xprt::connect_count(xprt_)++;
+		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
+		rpcordma_xprt_set_connected(xprt_);
+	} else {
+		status = errno_of(endpoint.error());
+	}
+	xprt_unlock_connect(xprt_, this);
+	xprt_wake_pending_tasks(xprt_, status);
+	rpcordma_reclaim_scope_leave(scope);
+}
+
+void Transport::close() noexcept
+{
+	if (endpoint_) {
+		endpoint_->stop();
+		sweep();
+		kernel::Owned<verbs::Endpoint> old;
+		{
+			kernel::Guard guard(lock_);
+			old = std::move(endpoint_);
+		}
+	}
+	field::rpc_xprt::connect_cookie(xprt_)++;
+	xprt_disconnect_done(xprt_);
+}
+
+/* The queue pair is drained: no peer reaches anything any more, and no completion comes. */
+void Transport::sweep() noexcept
+{
+	for (;;) {
+		Request *request;
+		{
+			kernel::Guard guard(lock_);
+			request = advertising_.pop_front();
+		}
+		if (!request)
+			return;
+		statistics_.registrations_lost += request->reads_.size() + request->room_.size();
+		give_back_memory(*request);
+		memory_is_back(*request);
+	}
+}
+
+void Transport::cancel_connect() noexcept
+{
+	cancel_delayed_work_sync(connect_work_.get());
+}
+
+void Transport::break_off() noexcept
+{
+	if (endpoint_)
+		endpoint_->break_off();
+}
+
+void Transport::set_timeouts(unsigned long connect, unsigned long reconnect) noexcept
+{
+	kernel::KernelGuard guard(field::rpc_xprt::transport_lock(xprt_));
+	if (connect < field::rpc_xprt::connect_timeout(xprt_)) {
+		field::rpc_xprt::connect_timeout(xprt_) = connect;
+		/* A reply is waited for as long as two attempts to connect may take, at the least. */
+		const unsigned long reply = std::max(connect, 2 * first_delay);
+		field::rpc_timeout::to_initval(timeout_.get()) = reply;
+		field::rpc_timeout::to_maxval(timeout_.get()) = reply;
+		field::rpc_xprt::timeout(xprt_) = timeout_.get();
+	}
+	field::rpc_xprt::max_reconnect_timeout(xprt_) =
+		std::min(field::rpc_xprt::max_reconnect_timeout(xprt_), reconnect);
+}
+
+void Transport::lost() noexcept
+{
+	xprt_force_disconnect(xprt_);
+}
+
+} // namespace rpcordma::client

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The way of a Reply: decoded in wire/, judged in proto/, its RPC's memory fenced, its bytes handed to sunrpc. */
+#include <variant>
+
+#include "client/transport.hh"
+#include "wire/header.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+namespace {
+
+constexpr std::uint32_t reverse_receives = 4;
+
+template <typename... Fs> struct Overloaded : Fs... {
+	using Fs::operator()...;
+};
+template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
+
+/* The RPC's memory in which the reply is to appear. */
+proto::Stream room_of(const xdr_buf &buffer)
+{
+	return {.head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer)),
+		.pages = field::xdr_buf::page_len(&buffer),
+		.tail = static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)),
+		.pages_are_ddp_eligible = false};
+}
+
+/* Puts an inline Payload stream into a buffer whose pages may have been written already. */
+void place(xdr_buf &buffer, wire::Bytes payload, const proto::Placement &placement, std::uint32_t written)
+{
+	if (written == 0) {
+		write_bytes_to_xdr_buf(&buffer, 0, const_cast<std::byte *>(payload.data()),
+				       static_cast<unsigned int>(payload.size()));
+		return;
+	}
+	auto *const tail = static_cast<std::byte *>(field::xdr_buf::tail(&buffer));
+	__builtin_memcpy(field::xdr_buf::head(&buffer), payload.data(), placement.head);
+	__builtin_memset(tail, 0, placement.tail_padding);
+	__builtin_memcpy(tail + placement.tail_padding, payload.data() + placement.head, placement.tail);
+}
+
+/* Where the parts end once a Write chunk was used: sunrpc decodes by these lengths. */
+void reshape(xdr_buf &buffer, const proto::Placement &placement)
+{
+	field::xdr_buf::head_length(&buffer) = placement.head;
+	field::xdr_buf::page_len(&buffer) = placement.pages_filled;
+	field::xdr_buf::tail_length(&buffer) = placement.tail_padding + placement.tail;
+}
+
+/* What a message means for the RPC that it is for: a reply, or what the RPC fails with. */
+std::expected<proto::Accepted, int> judge(const proto::ForCall &message, const proto::Offer &offer)
+{
+	if (!message.body)
+		return std::unexpected(-kernel::EIO);
+	const auto accepted = proto::accept_reply(*message.body, message.xid, offer);
+	if (!accepted)
+		return std::unexpected(-kernel::EIO);
+	return *accepted;
+}
+
+} // namespace
+
+void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
+{
+	std::visit(Overloaded{
+			   [&](const proto::ForCall &message) { reply(message, buffer); },
+			   [&](const proto::ReverseCall &) { endpoint_->receives().give_back(buffer); },
+			   [&](proto::Dropped) {
+				   statistics_.bad_replies++;
+				   endpoint_->receives().give_back(buffer);
+			   },
+		   },
+		   proto::classify_received(buffer.message()));
+	keep_receives();
+}
+
+/* Messages that were not asked for take Receives that replies will need. */
+void Transport::keep_receives() noexcept
+{
+	std::uint32_t needed;
+	{
+		kernel::Guard guard(lock_);
+		needed = in_flight_ + reverse_receives;
+	}
+	(void)endpoint_->receives().provide(needed, 0, kernel::GFP_ATTEMPT);
+}
+
+void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept
+{
+	rpc_rqst *rqst;
+	{
+		kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt_));
+		rqst = xprt_lookup_rqst(xprt_, __builtin_bswap32(static_cast<u32>(message.xid)));
+		if (rqst)
+			xprt_pin_rqst(rqst);
+	}
+	if (!rqst)
+		return no_call(message, buffer);
+
+	Request &request = Request::of(rqst);
+	bool awaited;
+	bool advertising;
+	{
+		kernel::Guard guard(lock_);
+		awaited = request.state_ == Request::State::sent && request.connection_ == connection_;
+		advertising = request.advertising_;
+		if (awaited) {
+			request.state_ = Request::State::replied;
+			credits_.granted(message.credits);
+		}
+	}
+	if (!awaited) {
+		statistics_.bad_replies++;
+		return let_go(rqst, buffer);
+	}
+	useful_ = true;
+	request.reply_ = &buffer;
+	request.verdict_ = judge(message, request.offer());
+	if (!check_remote_invalidation(request, buffer))
+		lost();
+	if (!advertising)
+		return finish(request);
+
+	Fencing fencing;
+	{
+		kernel::Guard guard(lock_);
+		fencing = invalidate(request);
+		/* The connection is being closed: the memory comes back with that, and the RPC is sent again. */
+		if (fencing == Fencing::impossible)
+			request.state_ = Request::State::sent;
+	}
+	switch (fencing) {
+	case Fencing::done:
+		return invalidated(request);
+	case Fencing::posted:
+		return;
+	case Fencing::impossible:
+		return let_go(rqst, buffer);
+	}
+}
+
+void Transport::let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept
+{
+	{
+		kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt_));
+		xprt_unpin_rqst(rqst);
+	}
+	endpoint_->receives().give_back(buffer);
+}
+
+void Transport::no_call(const proto::ForCall &, verbs::ReceiveBuffer &buffer) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		if (abandoned_ != 0) {
+			abandoned_--;
+			in_flight_--;
+		} else {
+			unclaimed_++;
+		}
+	}
+	endpoint_->receives().give_back(buffer);
+	room();
+}
+
+/* Marks what the peer has invalidated. False: it was not the peer's to invalidate, and what else it did is unknown. */
+bool Transport::check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept
+{
+	u32 handle;
+	if (!buffer.invalidated(handle))
+		return true;
+	bool ours = false;
+	const auto mark = [&](verbs::Registration &registration) {
+		if (registration.handle() == wire::Handle{handle}) {
+			registration.invalidated = true;
+			ours = true;
+		}
+	};
+	request.reads_.for_each(mark);
+	request.room_.for_each(mark);
+	return ours && endpoint_->agreement().remote_invalidation;
+}
+
+/* Sees to the invalidation of all that the peer has not invalidated. */
+Transport::Fencing Transport::invalidate(Request &request) noexcept
+{
+	verbs::Chain chain;
+	std::uint32_t invalidated = 0;
+	const auto append = [&](verbs::Registration &registration) {
+		if (registration.invalidated)
+			invalidated++;
+		else
+			chain.append(registration.invalidate_request());
+	};
+	request.reads_.for_each(append);
+	request.room_.for_each(append);
+
+	endpoint_->sends().release(invalidated);
+	if (chain.count == 0)
+		return Fencing::done;
+	statistics_.local_invalidations += chain.count;
+	return endpoint_->sends().post(chain, request) ? Fencing::posted : Fencing::impossible;
+}
+
+void Transport::invalidated(Request &request) noexcept
+{
+	give_back_memory(request);
+	{
+		kernel::Guard guard(lock_);
+		advertising_.remove(request);
+	}
+	if (!memory_is_back(request))
+		finish(request);
+}
+
+void Transport::give_back_memory(Request &request) noexcept
+{
+	const auto unmap = [](verbs::Registration &registration) { registration.unmap(); };
+	request.reads_.for_each(unmap);
+	request.room_.for_each(unmap);
+	endpoint_->registrations().give_back(request.reads_);
+	endpoint_->registrations().give_back(request.room_);
+}
+
+bool Transport::memory_is_back(Request &request) noexcept
+{
+	kernel::Completion *fenced;
+	{
+		kernel::Guard guard(lock_);
+		request.advertising_ = false;
+		fenced = std::exchange(request.fenced_, nullptr);
+	}
+	if (fenced)
+		fenced->complete();
+	return fenced != nullptr;
+}
+
+void Transport::finish(Request &request) noexcept
+{
+	rpc_rqst *const rqst = request.rqst_;
+	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
+	const int status = take_reply(request);
+
+	endpoint_->receives().give_back(*std::exchange(request.reply_, nullptr));
+	{
+		kernel::Guard guard(lock_);
+		request.state_ = Request::State::idle;
+		in_flight_--;
+	}
+	{
+		kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt_));
+		if (status < 0) {
+			statistics_.bad_replies++;
+			field::rpc_task::tk_status(task) = status;
+		}
+		xprt_complete_rqst(task, status < 0 ? 0 : status);
+		xprt_unpin_rqst(rqst);
+	}
+	/* Neither the request nor the RPC is ours any more. */
+	room();
+}
+
+/* Brings the reply to where sunrpc decodes it. The RPC's memory is out of the peer's reach. Returns the size of the
+ * reply, or what the RPC fails with. */
+int Transport::take_reply(Request &request) noexcept
+{
+	xdr_buf &buffer = field::rpc_rqst::rq_rcv_buf(request.rqst_);
+	const auto short_reply = [&](const proto::ShortReply &reply) -> int {
+		const auto size = static_cast<std::uint32_t>(reply.payload.size());
+		const auto placement = proto::place_reply(room_of(buffer), size, reply.written);
+		if (!placement)
+			return -kernel::EIO;
+		place(buffer, reply.payload, *placement, reply.written);
+		if (reply.written != 0) {
+			reshape(buffer, *placement);
+			reshape(field::rpc_rqst::rq_private_buf(request.rqst_), *placement);
+		}
+		statistics_.reply_bytes += reply.written;
+		statistics_.fixed_up += size;
+		return static_cast<int>(placement->size());
+	};
+	const auto long_reply = [&](const proto::LongReply &reply) -> int {
+		std::array<std::byte, proto::smallest_rpc_reply> start;
+		const auto xid = wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(request.rqst_))};
+		if (read_bytes_from_xdr_buf(&buffer, 0, start.data(), start.size()) != 0 ||
+		    !proto::payload_is_reply(start, xid))
+			return -kernel::EIO;
+		statistics_.reply_bytes += reply.length;
+		return static_cast<int>(reply.length);
+	};
+
+	if (!request.verdict_)
+		return request.verdict_.error();
+	return std::visit(Overloaded{
+				  short_reply,
+				  long_reply,
+				  [](const proto::VersionRefused &) -> int { return -kernel::EPROTONOSUPPORT; },
+				  [](const proto::ChunksRefused &) -> int { return -kernel::EIO; },
+			  },
+			  *request.verdict_);
+}
+
+} // namespace rpcordma::client

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the requester holds for one RPC, from its allocation to its release by sunrpc. */
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "proto/reply.hh"
+#include "proto/transfer.hh"
+#include "verbs/endpoint.hh"
+#include "verbs/live.hh"
+#include "wire/chunk.hh"
+
+namespace rpcordma::client {
+
+class Transport;
+
+/* Owned by sunrpc's request while that has an rq_buffer, else by the transport's pool. */
+class Request final : public kernel::Heap, public kernel::ListNode<Request>, private verbs::Signal {
+    public:
+	/* The most segments of a chunk. */
+	static constexpr std::uint32_t most_segments = 20;
+
+	explicit Request(Transport &transport) noexcept;
+
+	/* The Request of an RPC that has an rq_buffer. */
+	[[nodiscard]] static Request &of(const rpc_rqst *rqst) noexcept;
+
+	/* Sees to buffers of at least these sizes. False where there is no memory. */
+	[[nodiscard]] bool reserve(std::size_t call_size, std::size_t reply_size, gfp_t gfp) noexcept;
+	[[nodiscard]] std::byte *call_buffer() const noexcept;
+	[[nodiscard]] std::byte *reply_buffer(std::size_t call_size) const noexcept;
+	/* Large buffers are not kept for the next RPC. */
+	void trim() noexcept;
+
+	/* What was offered with the Call. */
+	[[nodiscard]] proto::Offer offer() const noexcept;
+	[[nodiscard]] wire::ChunksToSend chunks() noexcept;
+
+    private:
+	friend class Transport;
+
+	/* What becomes of the reply. Guarded by the transport's lock. */
+	enum class State : std::uint8_t {
+		/* Nothing can come for it. */
+		idle,
+		/* Sent on the connection with the number `connection_`; a reply is awaited. */
+		sent,
+		/* A reply has come and is being worked on. */
+		replied,
+	};
+
+	Counted counted_{live_objects.requests};
+	Transport &transport_;
+	kernel::Block buffer_;
+	rpc_rqst *rqst_ = nullptr;
+	State state_ = State::idle;
+	std::uint32_t connection_ = 0;
+
+	/* Memory that the peer may reach. */
+	verbs::Registrations reads_;
+	verbs::Registrations room_;
+	/* There is such memory. Guarded by the transport's lock. */
+	bool advertising_ = false;
+	/* Completed when the memory is out of the peer's reach, for who frees an RPC that has no reply. */
+	kernel::Completion *fenced_ = nullptr;
+
+	std::array<wire::ReadSegment, most_segments> read_segments_;
+	std::uint32_t read_count_ = 0;
+	std::array<wire::Segment, most_segments> room_segments_;
+	std::uint32_t room_count_ = 0;
+	proto::ReplyRoom room_kind_ = proto::ReplyRoom::inline_message;
+	wire::SegmentArray write_list_[1];
+
+	/* The reply, while its memory is being invalidated. */
+	verbs::ReceiveBuffer *reply_ = nullptr;
+	std::expected<proto::Accepted, int> verdict_{std::unexpected(0)};
+};
+
+} // namespace rpcordma::client

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The requester: one of sunrpc's transports. Connects, sends Calls and takes Replies; what it may send and accept is
+ * decided in proto/, how it is carried out in verbs/. */
+#pragma once
+
+#include <atomic>
+
+#include "client/request.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "proto/credits.hh"
+#include "proto/received.hh"
+#include "verbs/endpoint.hh"
+#include "verbs/live.hh"
+
+namespace rpcordma::client {
+
+/* What /proc/self/mountstats shows behind sunrpc's own numbers, in its order. Written by the sending and the receiving
+ * context, each its own members. */
+struct Statistics {
+	/* Sending. */
+	unsigned long read_chunks = 0;
+	unsigned long write_chunks = 0;
+	unsigned long reply_chunks = 0;
+	unsigned long long request_bytes = 0;
+	unsigned long long pulled_up = 0;
+	unsigned long hardway_registered = 0;
+	unsigned long failed_marshal = 0;
+	unsigned long nomsg_calls = 0;
+	unsigned long no_send_room = 0;
+	/* Receiving. */
+	unsigned long long reply_bytes = 0;
+	unsigned long long fixed_up = 0;
+	unsigned long bad_replies = 0;
+	unsigned long local_invalidations = 0;
+	/* Both. */
+	unsigned long registrations_lost = 0;
+	unsigned long registrations_made = 0;
+};
+
+/* Lives behind its rpc_xprt, in one allocation of sunrpc's. */
+class Transport final : private verbs::Endpoint::User {
+    public:
+	[[nodiscard]] static Transport &of(rpc_xprt *xprt) noexcept;
+	[[nodiscard]] static Transport &of(const rpc_rqst *rqst) noexcept;
+	/* The size to allocate for an rpc_xprt and its Transport. */
+	[[nodiscard]] static std::size_t allocation() noexcept;
+
+	Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept;
+	/* close() has been called. */
+	~Transport();
+
+	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
+
+	/* Takes the send lock over from the task. */
+	void connect(rpc_task *task) noexcept;
+	/* With the send lock held. Sleeps. */
+	[[nodiscard]] int send(rpc_rqst *rqst) noexcept;
+	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept;
+	void release(rpc_rqst *rqst) noexcept;
+	/* With the send lock held, or when nobody can call any more. Sleeps. */
+	void close() noexcept;
+	void cancel_connect() noexcept;
+	void break_off() noexcept;
+	void set_timeouts(unsigned long connect, unsigned long reconnect) noexcept;
+	[[nodiscard]] int print_source(char *buffer, std::size_t size) noexcept;
+	[[nodiscard]] unsigned short source_port() noexcept;
+	void print_statistics(seq_file *file) noexcept;
+
+    private:
+	friend class Request;
+
+	/* connect.cc */
+	void attempt() noexcept;
+	void sweep() noexcept;
+
+	/* call.cc */
+	enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
+	[[nodiscard]] Sent transmit(Request &request, rpc_rqst *rqst) noexcept;
+	[[nodiscard]] bool advertise(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
+				     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
+	[[nodiscard]] std::uint32_t fill(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
+					 std::span<std::byte> message) noexcept;
+	[[nodiscard]] int wait_for_room(std::uint32_t seen) noexcept;
+	void count(const Request &request, const proto::Plan &plan) noexcept;
+
+	/* reply.cc */
+	void received(verbs::ReceiveBuffer &buffer) noexcept override;
+	void reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
+	void no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
+	[[nodiscard]] bool check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept;
+	enum class Fencing : std::uint8_t {
+		/* The peer has invalidated everything. */
+		done,
+		/* invalidated() will be called. */
+		posted,
+		/* The connection is being closed: sweep() will come by. */
+		impossible,
+	};
+	[[nodiscard]] Fencing invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
+	void invalidated(Request &request) noexcept;
+	void finish(Request &request) noexcept;
+	[[nodiscard]] int take_reply(Request &request) noexcept;
+	/* Unmaps what a request advertised; the peer can no longer reach it. */
+	void give_back_memory(Request &request) noexcept;
+	/* Says so to who waits for it; false if nobody does. The request may be gone afterwards if somebody does. */
+	bool memory_is_back(Request &request) noexcept;
+	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
+	void fence(Request &request) noexcept;
+	void keep_receives() noexcept;
+
+	void lost() noexcept override;
+	void room() noexcept override;
+
+	Counted counted_{live_objects.transports};
+	rpc_xprt *const xprt_;
+	kernel::Opaque<sockaddr_storage> wanted_source_;
+	bool has_wanted_source_ = false;
+	kernel::Opaque<delayed_work> connect_work_;
+	/* This mount's, where it is not the default. */
+	kernel::Opaque<rpc_timeout> timeout_;
+	/* Whether the last connection brought a reply. Attempts follow each other slower and slower until one does. */
+	bool useful_ = true;
+
+	/* The send lock of sunrpc's covers changes; what runs without that lock looks under lock_. Completions may use
+	 * it as it is, because close() waits for them. */
+	kernel::Owned<verbs::Endpoint> endpoint_;
+
+	kernel::SpinLock lock_;
+	kernel::List<Request> free_ RPCORDMA_GUARDED_BY(lock_);
+	/* Requests with memory that the peer may reach. */
+	kernel::List<Request> advertising_ RPCORDMA_GUARDED_BY(lock_);
+	proto::Credits credits_ RPCORDMA_GUARDED_BY(lock_){1};
+	/* Calls without a reply on this connection, those of them that nobody waits for any more, and replies that came
+	 * between a call's end and its release. */
+	std::uint32_t in_flight_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint32_t abandoned_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint32_t unclaimed_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Numbers the connections. */
+	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	kernel::Opaque<sockaddr_storage> source_ RPCORDMA_GUARDED_BY(lock_);
+
+	/* Counts the events after which a Call may find room that it lacked. */
+	std::atomic<std::uint32_t> room_events_{0};
+	Statistics statistics_;
+};
+
+} // namespace rpcordma::client

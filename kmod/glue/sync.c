@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Locks, completions, work and time. */
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "kernel/glue.h"
+
+static struct workqueue_struct *queue;
+
+void rpcordma_spin_init(struct spinlock *lock)
+{
+	spin_lock_init(lock);
+}
+
+void rpcordma_spin_lock(struct spinlock *lock)
+{
+	spin_lock(lock);
+}
+
+void rpcordma_spin_unlock(struct spinlock *lock)
+{
+	spin_unlock(lock);
+}
+
+void rpcordma_completion_init(struct completion *completion)
+{
+	init_completion(completion);
+}
+
+void rpcordma_completion_reset(struct completion *completion)
+{
+	reinit_completion(completion);
+}
+
+void rpcordma_work_init(struct work_struct *work, void (*function)(struct work_struct *work))
+{
+	INIT_WORK(work, function);
+}
+
+void rpcordma_delayed_work_init(struct delayed_work *work, void (*function)(struct work_struct *work))
+{
+	INIT_DELAYED_WORK(work, function);
+}
+
+struct delayed_work *rpcordma_delayed_work_of(struct work_struct *work)
+{
+	return to_delayed_work(work);
+}
+
+bool rpcordma_queue_work(struct work_struct *work)
+{
+	return queue_work(queue, work);
+}
+
+bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies)
+{
+	return queue_delayed_work(queue, work, jiffies);
+}
+
+int rpcordma_workqueue_create(void)
+{
+	queue = alloc_workqueue("rpcordma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	return queue ? 0 : -ENOMEM;
+}
+
+void rpcordma_workqueue_destroy(void)
+{
+	destroy_workqueue(queue);
+}
+
+unsigned long rpcordma_jiffies(void)
+{
+	return jiffies;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The transport class that sunrpc knows the client by: its tables, and accessors that are macros. */
+#include <linux/module.h>
+#include <linux/sunrpc/clnt.h>
+#include <linux/sunrpc/sched.h>
+#include <linux/sunrpc/xprt.h>
+#include <linux/version.h>
+
+#include "kernel/glue.h"
+
+/* Neither reserves memory of its own: what the module needs while the system swaps is there from the start. */
+static int enable_swap(struct rpc_xprt *xprt)
+{
+	return 0;
+}
+
+static void disable_swap(struct rpc_xprt *xprt)
+{
+}
+
+static const struct rpc_xprt_ops operations = {
+	.reserve_xprt = xprt_reserve_xprt,
+	.release_xprt = xprt_release_xprt,
+	.alloc_slot = xprt_alloc_slot,
+	.free_slot = xprt_free_slot,
+	.rpcbind = rpcb_getport_async,
+	.set_port = rpcordma_client_set_port,
+	.connect = rpcordma_client_connect,
+	.get_srcaddr = rpcordma_client_source_address,
+	.get_srcport = rpcordma_client_source_port,
+	.buf_alloc = rpcordma_client_buf_alloc,
+	.buf_free = rpcordma_client_buf_free,
+	.send_request = rpcordma_client_send_request,
+	.wait_for_reply_request = xprt_wait_for_reply_request_def,
+	.timer = rpcordma_client_timer,
+	.close = rpcordma_client_close,
+	.destroy = rpcordma_client_destroy,
+	.set_connect_timeout = rpcordma_client_set_connect_timeout,
+	.print_stats = rpcordma_client_print_stats,
+	.enable_swap = enable_swap,
+	.disable_swap = disable_swap,
+	.inject_disconnect = rpcordma_client_inject_disconnect,
+	.bc_setup = rpcordma_client_bc_setup,
+	.bc_maxpayload = rpcordma_client_bc_maxpayload,
+	.bc_num_slots = rpcordma_client_bc_num_slots,
+	.bc_free_rqst = rpcordma_client_bc_free_rqst,
+	.bc_destroy = rpcordma_client_bc_destroy,
+};
+
+static struct rpc_xprt *setup(struct xprt_create *args)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+	if (args->xprtsec.policy != RPC_XPRTSEC_NONE) {
+		rpcordma_log_error("xprtsec is not supported over RDMA: mount without it, or use proto=tcp");
+		return ERR_PTR(-EINVAL);
+	}
+#endif
+	return rpcordma_client_setup(args);
+}
+
+static struct xprt_class class = {
+	.list = LIST_HEAD_INIT(class.list),
+	.name = "rdma",
+	.owner = THIS_MODULE,
+	.ident = XPRT_TRANSPORT_RDMA,
+	.setup = setup,
+	.netid = { "rdma", "rdma6", "" },
+};
+
+int rpcordma_register_xprt_class(void)
+{
+	return xprt_register_transport(&class);
+}
+
+void rpcordma_unregister_xprt_class(void)
+{
+	xprt_unregister_transport(&class);
+}
+
+const struct rpc_xprt_ops *rpcordma_xprt_ops(void)
+{
+	return &operations;
+}
+
+const struct xprt_class *rpcordma_xprt_class(void)
+{
+	return &class;
+}
+
+bool rpcordma_module_get(void)
+{
+	return try_module_get(THIS_MODULE);
+}
+
+void rpcordma_module_put(void)
+{
+	module_put(THIS_MODULE);
+}
+
+bool rpcordma_xprt_connected(struct rpc_xprt *xprt)
+{
+	return xprt_connected(xprt);
+}
+
+void rpcordma_xprt_set_connected(struct rpc_xprt *xprt)
+{
+	xprt_set_connected(xprt);
+}
+
+void rpcordma_xprt_clear_connecting(struct rpc_xprt *xprt)
+{
+	xprt_clear_connecting(xprt);
+}
+
+void rpcordma_xprt_set_bound(struct rpc_xprt *xprt)
+{
+	xprt_set_bound(xprt);
+}
+
+bool rpcordma_xprt_swapping(struct rpc_xprt *xprt)
+{
+	return atomic_read(&xprt->swapper) != 0;
+}
+
+bool rpcordma_reply_expected(struct rpc_task *task)
+{
+	return rpc_reply_expected(task);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What C++ calls of kmod/glue: the kernel's macros and inline functions, wrapped one for one, and what only C can hold
+ * (tables of operations, sysctls). Any context, unless said otherwise.
+ */
+#ifndef RPCORDMA_KERNEL_GLUE_H
+#define RPCORDMA_KERNEL_GLUE_H
+
+#ifdef __cplusplus
+#include "kernel/kernel.hh"
+struct rpc_xprt;
+struct page;
+struct seq_file;
+extern "C" {
+#else
+#include <linux/types.h>
+struct completion;
+struct delayed_work;
+struct ib_device;
+struct ib_mr;
+struct ib_qp;
+struct ib_recv_wr;
+struct ib_send_wr;
+struct page;
+struct rpc_rqst;
+struct rpc_task;
+struct rpc_xprt;
+struct rpc_xprt_ops;
+struct scatterlist;
+struct seq_file;
+struct sockaddr;
+struct spinlock;
+struct work_struct;
+struct xdr_buf;
+struct xprt_class;
+struct xprt_create;
+#endif
+
+/* memory.c. Zeroed memory, to be given to kfree(); NULL where there is none. */
+void *rpcordma_alloc(size_t size, gfp_t gfp);
+/* What this task allocates until the scope ends comes neither from file systems nor from swap, and from the reserves
+ * where `swap` says that swapping itself needs it. */
+unsigned int rpcordma_reclaim_scope_enter(bool swap);
+void rpcordma_reclaim_scope_leave(unsigned int flags);
+/* The page that a byte of kmalloc()ed memory is in. */
+struct page *rpcordma_page_of(const void *byte);
+/* Gives a page array that its owner left sparse (XDRBUF_SPARSE_PAGES) the pages that it lacks: 0 or -ENOMEM. */
+int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
+
+/* sync.c */
+void rpcordma_spin_init(struct spinlock *lock);
+void rpcordma_spin_lock(struct spinlock *lock);
+void rpcordma_spin_unlock(struct spinlock *lock);
+void rpcordma_completion_init(struct completion *completion);
+void rpcordma_completion_reset(struct completion *completion);
+void rpcordma_work_init(struct work_struct *work, void (*function)(struct work_struct *work));
+void rpcordma_delayed_work_init(struct delayed_work *work, void (*function)(struct work_struct *work));
+struct delayed_work *rpcordma_delayed_work_of(struct work_struct *work);
+/* Queues on the module's workqueue, which makes progress under memory pressure. */
+bool rpcordma_queue_work(struct work_struct *work);
+bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies);
+int rpcordma_workqueue_create(void);
+void rpcordma_workqueue_destroy(void);
+unsigned long rpcordma_jiffies(void);
+
+/* verbs.c: those of <rdma/ib_verbs.h> of the same names. */
+int rpcordma_post_send(struct ib_qp *qp, const struct ib_send_wr *first);
+int rpcordma_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first);
+/* The address for the device, or 0 where it cannot be mapped. */
+u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped);
+void rpcordma_unmap(struct ib_device *device, u64 address, size_t size, unsigned int direction);
+void rpcordma_sync_for_cpu(struct ib_device *device, u64 address, size_t size, unsigned int direction);
+void rpcordma_sync_for_device(struct ib_device *device, u64 address, size_t size, unsigned int direction);
+void rpcordma_list_init(struct scatterlist *list, unsigned int entries);
+void rpcordma_list_set(struct scatterlist *entry, struct page *page, unsigned int length, unsigned int offset);
+void rpcordma_list_end(struct scatterlist *last, bool end);
+/* The number of entries mapped: zero where it failed. */
+int rpcordma_map_list(struct ib_device *device, struct scatterlist *list, int entries, unsigned int direction);
+void rpcordma_unmap_list(struct ib_device *device, struct scatterlist *list, int entries, unsigned int direction);
+/* Gives a registration its next key and returns it. */
+u32 rpcordma_next_key(struct ib_mr *mr);
+/* Whether the device is of the iWARP kind, whose connection manager reports other reject reasons. */
+bool rpcordma_is_iwarp(struct ib_device *device);
+/* A negative errno for an error pointer, else 0. */
+int rpcordma_pointer_error(const void *pointer);
+
+/* xprt.c */
+int rpcordma_register_xprt_class(void);
+void rpcordma_unregister_xprt_class(void);
+const struct rpc_xprt_ops *rpcordma_xprt_ops(void);
+const struct xprt_class *rpcordma_xprt_class(void);
+/* Keeps the module loaded: false where it is going. */
+bool rpcordma_module_get(void);
+void rpcordma_module_put(void);
+bool rpcordma_xprt_connected(struct rpc_xprt *xprt);
+void rpcordma_xprt_set_connected(struct rpc_xprt *xprt);
+void rpcordma_xprt_clear_connecting(struct rpc_xprt *xprt);
+void rpcordma_xprt_set_bound(struct rpc_xprt *xprt);
+bool rpcordma_xprt_swapping(struct rpc_xprt *xprt);
+/* Whether the RPC has a reply at all. */
+bool rpcordma_reply_expected(struct rpc_task *task);
+
+/* address.c: what sunrpc shows of a transport's addresses. Process context. */
+int rpcordma_addresses_format(struct rpc_xprt *xprt);
+void rpcordma_addresses_free(struct rpc_xprt *xprt);
+void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port);
+u16 rpcordma_address_port(const struct sockaddr *address);
+int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size);
+
+/* sysctl.c */
+int rpcordma_sysctls_register(void);
+void rpcordma_sysctls_unregister(void);
+extern unsigned int rpcordma_slot_table_entries;
+extern unsigned int rpcordma_max_inline_read;
+extern unsigned int rpcordma_max_inline_write;
+
+/* log.c: an administrator must act, or a peer misbehaves (rate-limited). */
+void rpcordma_log_error(const char *format, ...);
+void rpcordma_log_info(const char *format, ...);
+void rpcordma_log_peer(const char *format, ...);
+
+/* client/: what the operations table in xprt.c calls. */
+int rpcordma_client_start(void);
+void rpcordma_client_stop(void);
+struct rpc_xprt *rpcordma_client_setup(struct xprt_create *args);
+void rpcordma_client_set_port(struct rpc_xprt *xprt, u16 port);
+void rpcordma_client_connect(struct rpc_xprt *xprt, struct rpc_task *task);
+int rpcordma_client_buf_alloc(struct rpc_task *task);
+void rpcordma_client_buf_free(struct rpc_task *task);
+int rpcordma_client_send_request(struct rpc_rqst *request);
+void rpcordma_client_timer(struct rpc_xprt *xprt, struct rpc_task *task);
+void rpcordma_client_close(struct rpc_xprt *xprt);
+void rpcordma_client_destroy(struct rpc_xprt *xprt);
+void rpcordma_client_set_connect_timeout(struct rpc_xprt *xprt, unsigned long connect, unsigned long reconnect);
+void rpcordma_client_print_stats(struct rpc_xprt *xprt, struct seq_file *file);
+void rpcordma_client_inject_disconnect(struct rpc_xprt *xprt);
+int rpcordma_client_source_address(struct rpc_xprt *xprt, char *buffer, size_t size);
+unsigned short rpcordma_client_source_port(struct rpc_xprt *xprt);
+int rpcordma_client_bc_setup(struct rpc_xprt *xprt, unsigned int requests);
+size_t rpcordma_client_bc_maxpayload(struct rpc_xprt *xprt);
+unsigned int rpcordma_client_bc_num_slots(struct rpc_xprt *xprt);
+void rpcordma_client_bc_free_rqst(struct rpc_rqst *request);
+void rpcordma_client_bc_destroy(struct rpc_xprt *xprt, unsigned int requests);
+
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

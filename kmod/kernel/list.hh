@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An intrusive, doubly linked list: no memory of its own, an element is on at most one. */
+#pragma once
+
+#include <cstdint>
+
+namespace rpcordma::kernel {
+
+/* A base of what can be on a List. */
+template <typename T> class ListNode {
+    public:
+	ListNode() noexcept = default;
+	ListNode(const ListNode &) = delete;
+	ListNode &operator=(const ListNode &) = delete;
+
+    private:
+	template <typename> friend class List;
+	ListNode *previous_ = nullptr;
+	ListNode *next_ = nullptr;
+};
+
+/* Elements in the order in which they were put. Does not own them. */
+template <typename T> class List {
+    public:
+	List() noexcept
+	{
+		head_.previous_ = &head_;
+		head_.next_ = &head_;
+	}
+	List(const List &) = delete;
+	List &operator=(const List &) = delete;
+
+	[[nodiscard]] bool empty() const noexcept
+	{
+		return head_.next_ == &head_;
+	}
+	[[nodiscard]] std::uint32_t size() const noexcept
+	{
+		return size_;
+	}
+	/* The first element, or null. */
+	[[nodiscard]] T *front() noexcept
+	{
+		return empty() ? nullptr : static_cast<T *>(head_.next_);
+	}
+	void push_back(T &element) noexcept
+	{
+		link(element, *head_.previous_);
+	}
+	void push_front(T &element) noexcept
+	{
+		link(element, head_);
+	}
+	/* Takes the first element off, or null. */
+	[[nodiscard]] T *pop_front() noexcept
+	{
+		T *const first = front();
+		if (first)
+			remove(*first);
+		return first;
+	}
+	/* `element` is on this list. */
+	void remove(T &element) noexcept
+	{
+		ListNode<T> &node = element;
+		node.previous_->next_ = node.next_;
+		node.next_->previous_ = node.previous_;
+		node.previous_ = nullptr;
+		node.next_ = nullptr;
+		size_--;
+	}
+	/* Calls `visit` for each element; it must not change the list. */
+	template <typename Visitor> void for_each(Visitor visit) noexcept
+	{
+		for (ListNode<T> *node = head_.next_; node != &head_; node = node->next_)
+			visit(*static_cast<T *>(node));
+	}
+
+    private:
+	void link(ListNode<T> &node, ListNode<T> &after) noexcept
+	{
+		node.previous_ = &after;
+		node.next_ = after.next_;
+		after.next_->previous_ = &node;
+		after.next_ = &node;
+		size_++;
+	}
+
+	ListNode<T> head_;
+	std::uint32_t size_ = 0;
+};
+
+} // namespace rpcordma::kernel

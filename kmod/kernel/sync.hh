@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Locks, completions and work of the kernel's. */
+#pragma once
+
+#include "kernel/glue.h"
+#include "kernel/thread_safety.hh"
+
+namespace rpcordma::kernel {
+
+/* A spinlock for process context: neither interrupts nor softirqs take it. Nothing sleeps while it is held. */
+class RPCORDMA_CAPABILITY("spinlock") SpinLock {
+    public:
+	SpinLock() noexcept
+	{
+		rpcordma_spin_init(lock_.get());
+	}
+	void lock() noexcept RPCORDMA_ACQUIRE()
+	{
+		rpcordma_spin_lock(lock_.get());
+	}
+	void unlock() noexcept RPCORDMA_RELEASE()
+	{
+		rpcordma_spin_unlock(lock_.get());
+	}
+
+    private:
+	Opaque<spinlock> lock_;
+};
+
+/* Holds a lock for a scope. */
+class RPCORDMA_SCOPED_CAPABILITY Guard {
+    public:
+	explicit Guard(SpinLock &lock) noexcept RPCORDMA_ACQUIRE(lock)
+		: lock_(lock)
+	{
+		lock_.lock();
+	}
+	~Guard() RPCORDMA_RELEASE()
+	{
+		lock_.unlock();
+	}
+	Guard(const Guard &) = delete;
+	Guard &operator=(const Guard &) = delete;
+
+    private:
+	SpinLock &lock_;
+};
+
+/* Holds a lock of the kernel's own for a scope. */
+class KernelGuard {
+    public:
+	explicit KernelGuard(::spinlock &lock) noexcept
+		: lock_(lock)
+	{
+		rpcordma_spin_lock(&lock_);
+	}
+	~KernelGuard()
+	{
+		rpcordma_spin_unlock(&lock_);
+	}
+	KernelGuard(const KernelGuard &) = delete;
+	KernelGuard &operator=(const KernelGuard &) = delete;
+
+    private:
+	::spinlock &lock_;
+};
+
+/* Something that happens once and can be waited for, in process context. */
+class Completion {
+    public:
+	Completion() noexcept
+	{
+		rpcordma_completion_init(completion_.get());
+	}
+	/* It has not happened (any more). Nobody may be waiting. */
+	void reset() noexcept
+	{
+		rpcordma_completion_reset(completion_.get());
+	}
+	void complete() noexcept
+	{
+		::complete(completion_.get());
+	}
+	/* Whether it happened within that time. */
+	[[nodiscard]] bool wait(unsigned long jiffies) noexcept
+	{
+		return wait_for_completion_timeout(completion_.get(), jiffies) != 0;
+	}
+	/* For what is certain to happen: the caller says why. */
+	void wait() noexcept
+	{
+		wait_for_completion(completion_.get());
+	}
+
+    private:
+	Opaque<::completion> completion_;
+};
+
+} // namespace rpcordma::kernel

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/endpoint.hh"
+
+#include <algorithm>
+
+namespace rpcordma::verbs {
+
+namespace field = kernel::field;
+using proto::ConnectEvent;
+using proto::ConnectOutcome;
+
+namespace {
+
+/* The time that resolving an address or a route may take, in milliseconds. */
+constexpr unsigned long resolve_ms = 5000;
+/* Work requests per call: a registration, a Send and an invalidation, and one to spare. More wait for room. */
+constexpr std::uint32_t send_requests_per_call = 4;
+/* Receives that are posted beyond the first reply's, at first and whenever there are too few. */
+constexpr std::uint32_t receive_batch = 7;
+constexpr std::uint32_t first_send_buffers = 8;
+/* ib_drain_qp() posts one work request to each queue. */
+constexpr std::uint32_t drain_requests = 1;
+/* A payload of 1 MiB that begins within a page. */
+constexpr std::uint32_t most_payload_pages = 257;
+/* Attempts of the device before the connection is lost: few, so that another path is tried soon. */
+constexpr u8 retries = 6;
+
+/* The number of segments of the largest Call or Reply: its pages, head and tail. */
+constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
+{
+	return 2 + (most_payload_pages + limits.pages - 1) / limits.pages;
+}
+
+} // namespace
+
+std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::connect(const EndpointWishes &wishes,
+									  unsigned long patience, User &user) noexcept
+{
+	kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
+	if (!endpoint)
+		return std::unexpected(ConnectOutcome::try_again);
+	if (const Outcome outcome = endpoint->resolve(wishes); outcome != Outcome::connected)
+		return std::unexpected(outcome);
+	if (const Outcome outcome = endpoint->create_queues(wishes); outcome != Outcome::connected)
+		return std::unexpected(outcome);
+	if (const Outcome outcome = endpoint->establish(wishes, patience); outcome != Outcome::connected) {
+		endpoint->stop();
+		return std::unexpected(outcome);
+	}
+	return endpoint;
+}
+
+ConnectOutcome Endpoint::resolve(const EndpointWishes &wishes) noexcept
+{
+	rdma_cm_id *const id = __rdma_create_kernel_id(wishes.network, event_handler, this, kernel::RDMA_PS_TCP,
+						       kernel::IB_QPT_RC, "rpcordma");
+	if (rpcordma_pointer_error(id) != 0)
+		return Outcome::try_again;
+	id_ = id;
+
+	const unsigned long patience = resolve_ms * kernel::HZ / 1000 + kernel::HZ;
+	const Outcome resolved = step(rdma_resolve_addr(id_, wishes.source, wishes.destination, resolve_ms), patience);
+	if (resolved != Outcome::connected)
+		return resolved;
+	return step(rdma_resolve_route(id_, resolve_ms), patience);
+}
+
+ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
+{
+	ib_device *const device = field::rdma_cm_id::device(id_);
+	if ((field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) == 0) {
+		rpcordma_log_error("device %s cannot register memory by work requests: it cannot be used",
+				   field::ib_device::name(device));
+		return Outcome::no_device;
+	}
+
+	const auto most_requests = static_cast<std::uint32_t>(field::ib_device::max_qp_wr(device)) - drain_requests;
+	reverse_credits_ = wishes.reverse_credits;
+	credits_ = std::min({wishes.credits, most_requests / send_requests_per_call,
+			     most_requests - reverse_credits_ - receive_batch});
+	if (credits_ == 0)
+		return Outcome::no_device;
+	const std::uint32_t receive_depth = credits_ + reverse_credits_ + receive_batch;
+
+	ib_pd *const pd = __ib_alloc_pd(device, 0, "rpcordma");
+	if (rpcordma_pointer_error(pd) != 0)
+		return Outcome::try_again;
+	pd_ = pd;
+	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
+
+	/* The queue has to take the largest RPC whatever the number of credits. */
+	const proto::RegistrationLimits limits = RegistrationPool::limits_of(device);
+	const std::uint32_t send_depth =
+		std::min(most_requests, std::max(credits_ * send_requests_per_call, 8 * largest_message(limits) + 4));
+	receives_.reset(new (kernel::GFP_KERNEL)
+				ReceiveQueue(device, lkey, wishes.own.receive_size, receive_depth, *this));
+	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, wishes.own.send_size, send_depth, *this));
+	if (!receives_ || !sends_)
+		return Outcome::try_again;
+	const std::uint32_t most_registrations =
+		std::min<std::uint32_t>(credits_ * 2 * largest_message(limits), field::ib_device::max_mr(device) / 2);
+	registrations_.reset(new (kernel::GFP_KERNEL)
+				     RegistrationPool(device, pd_, *sends_, most_registrations, *this));
+	if (!registrations_)
+		return Outcome::try_again;
+	most_segments_ = std::min(2 * largest_message(limits), sends_->most_registrations());
+
+	ib_cq *const cq = __ib_alloc_cq_any(device, this,
+					    static_cast<int>(send_depth + receive_depth + 2 * drain_requests),
+					    kernel::IB_POLL_WORKQUEUE, "rpcordma");
+	if (rpcordma_pointer_error(cq) != 0)
+		return Outcome::try_again;
+	cq_ = cq;
+
+	kernel::Opaque<ib_qp_init_attr> attributes;
+	ib_qp_init_attr *const wanted = attributes.get();
+	field::ib_qp_init_attr::send_cq(wanted) = cq_;
+	field::ib_qp_init_attr::recv_cq(wanted) = cq_;
+	field::ib_qp_init_attr::max_send_wr(wanted) = send_depth + drain_requests;
+	field::ib_qp_init_attr::max_recv_wr(wanted) = receive_depth + drain_requests;
+	field::ib_qp_init_attr::max_send_sge(wanted) = 1;
+	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;
+	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
+	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
+	field::ib_qp_init_attr::port_num(wanted) = ~0u;
+	if (rdma_create_qp(id_, pd_, wanted) != 0)
+		return Outcome::try_again;
+	has_queue_pair_ = true;
+	receives_->attach(field::rdma_cm_id::qp(id_));
+	sends_->attach(field::rdma_cm_id::qp(id_));
+
+	/* What is made here is enough for one RPC at a time, so that an RPC never depends on growth. */
+	if (!sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) || !registrations_->prepare(most_segments_))
+		return Outcome::try_again;
+	const std::uint32_t first_receives = 1 + reverse_credits_;
+	if (receives_->provide(first_receives, receive_batch, kernel::GFP_KERNEL) < first_receives)
+		return Outcome::try_again;
+	return Outcome::connected;
+}
+
+ConnectOutcome Endpoint::establish(const EndpointWishes &wishes, unsigned long patience) noexcept
+{
+	const auto private_data = wishes.own.encode();
+	kernel::Opaque<rdma_conn_param> parameters;
+	rdma_conn_param *const wanted = parameters.get();
+	field::rdma_conn_param::private_data(wanted) = private_data.data();
+	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
+	/* The responder reads; we do not. */
+	field::rdma_conn_param::initiator_depth(wanted) = 0;
+	field::rdma_conn_param::responder_resources(wanted) = static_cast<u8>(
+		std::clamp(field::ib_device::max_qp_rd_atom(field::rdma_cm_id::device(id_)), 1, 255));
+	field::rdma_conn_param::retry_count(wanted) = retries;
+	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
+
+	const Outcome outcome = step(rdma_connect(id_, wanted), patience);
+	if (outcome == Outcome::connected)
+		agreement_ = proto::agree(wishes.own, peer_);
+	return outcome;
+}
+
+ConnectOutcome Endpoint::step(int started, unsigned long patience) noexcept
+{
+	if (started == -kernel::ENODEV)
+		return Outcome::no_device;
+	if (started != 0)
+		return Outcome::host_unreachable;
+	if (!step_done_.wait(patience))
+		return Outcome::try_again;
+	step_done_.reset();
+	return step_outcome_;
+}
+
+int Endpoint::event_handler(rdma_cm_id *id, rdma_cm_event *event)
+{
+	static_cast<Endpoint *>(field::rdma_cm_id::context(id))->event(field::rdma_cm_event::event(event), event);
+	/* The identifier is ours to destroy. */
+	return 0;
+}
+
+void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
+{
+	const int status = field::rdma_cm_event::status(event);
+
+	switch (kind) {
+	case kernel::RDMA_CM_EVENT_ADDR_RESOLVED:
+	case kernel::RDMA_CM_EVENT_ROUTE_RESOLVED:
+		attempt_ended(ConnectEvent::established, status);
+		break;
+	case kernel::RDMA_CM_EVENT_ADDR_ERROR:
+		attempt_ended(ConnectEvent::address_error, status);
+		break;
+	case kernel::RDMA_CM_EVENT_ROUTE_ERROR:
+		attempt_ended(ConnectEvent::route_error, status);
+		break;
+	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
+	case kernel::RDMA_CM_EVENT_UNREACHABLE:
+		attempt_ended(ConnectEvent::unreachable, status);
+		break;
+	case kernel::RDMA_CM_EVENT_REJECTED:
+		attempt_ended(ConnectEvent::rejected, status);
+		break;
+	case kernel::RDMA_CM_EVENT_ESTABLISHED:
+		peer_ = wire::PrivateData::decode(
+			{static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
+			 field::rdma_cm_event::private_data_len(event)});
+		established_.store(true);
+		attempt_ended(ConnectEvent::established, status);
+		break;
+	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
+	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (established_.load())
+			lose();
+		else
+			attempt_ended(ConnectEvent::device_removed, status);
+		break;
+	case kernel::RDMA_CM_EVENT_DISCONNECTED:
+		lose();
+		break;
+	default:
+		break;
+	}
+}
+
+void Endpoint::attempt_ended(ConnectEvent event, int status) noexcept
+{
+	/* iWARP reports a negative errno instead of a reason. */
+	const auto reason = status < 0 ? proto::RejectReason::consumer_defined :
+					 static_cast<proto::RejectReason>(status);
+	step_outcome_ = proto::connect_outcome(event, reason);
+	step_done_.complete();
+}
+
+void Endpoint::stop() noexcept
+{
+	receives_->stop();
+	sends_->stop();
+	registrations_->stop();
+	lost_.store(true);
+	rdma_disconnect(id_);
+	ib_drain_qp(field::rdma_cm_id::qp(id_));
+}
+
+Endpoint::~Endpoint()
+{
+	if (has_queue_pair_)
+		rdma_destroy_qp(id_);
+	if (cq_)
+		ib_free_cq(cq_);
+	registrations_.reset();
+	sends_.reset();
+	receives_.reset();
+	if (pd_)
+		ib_dealloc_pd_user(pd_, nullptr);
+	/* Last: a device waits for its identifiers when it is removed, and must find nothing else of ours then. */
+	if (id_)
+		rdma_destroy_id(id_);
+}
+
+void Endpoint::break_off() noexcept
+{
+	rdma_disconnect(id_);
+}
+
+const sockaddr *Endpoint::source() const noexcept
+{
+	return reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id_));
+}
+
+void Endpoint::lose() noexcept
+{
+	if (!lost_.exchange(true))
+		user_.lost();
+}
+
+void Endpoint::received(ReceiveBuffer &buffer) noexcept
+{
+	user_.received(buffer);
+}
+
+void Endpoint::receive_failed() noexcept
+{
+	lose();
+}
+
+void Endpoint::send_failed() noexcept
+{
+	lose();
+}
+
+void Endpoint::send_room() noexcept
+{
+	user_.room();
+}
+
+void Endpoint::more_registrations() noexcept
+{
+	user_.room();
+}
+
+} // namespace rpcordma::verbs

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One RDMA connection, from the resolution of its address to the release of its last resource. */
+#pragma once
+
+#include <expected>
+
+#include "kernel/heap.hh"
+#include "kernel/sync.hh"
+#include "proto/connection.hh"
+#include "verbs/live.hh"
+#include "verbs/receive_queue.hh"
+#include "verbs/registration.hh"
+#include "verbs/send_queue.hh"
+#include "wire/private_data.hh"
+
+namespace rpcordma::verbs {
+
+/* What a connection is wanted for. */
+struct EndpointWishes {
+	net *network;
+	const sockaddr *destination;
+	/* Null for any. */
+	sockaddr *source;
+	/* Calls outstanding at a time; the device may allow fewer. */
+	std::uint32_t credits;
+	/* Receives for the reverse direction. */
+	std::uint32_t reverse_credits;
+	wire::PrivateData own;
+};
+
+/* The only owner of its connection manager's identifier, protection domain, completion queue and queue pair. Nothing of
+ * the connection is used after the destructor, which waits until the device has let go of all memory. */
+class Endpoint final : public kernel::Heap,
+		       private ReceiveQueue::Listener,
+		       private SendQueue::Listener,
+		       private RegistrationPool::Listener {
+    public:
+	/* Who uses the connection. Called in process context, never after stop() but for completions that stop() waits
+	 * for. */
+	struct User {
+		/* A message came; the user gives the buffer back to receives(). */
+		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
+		/* The connection is lost, or has to be given up. May come more than once. */
+		virtual void lost() noexcept = 0;
+		/* What there was not enough of may be there now. */
+		virtual void room() noexcept = 0;
+
+	    protected:
+		~User() = default;
+	};
+
+	/* Connects. Takes some seconds at most for each step. Process context.
+	 * Errors: what became of the attempt. */
+	[[nodiscard]] static std::expected<kernel::Owned<Endpoint>, proto::ConnectOutcome>
+	connect(const EndpointWishes &wishes, unsigned long patience, User &user) noexcept;
+
+	explicit Endpoint(User &user) noexcept
+		: user_(user)
+	{
+	}
+	/* stop() has been called, or the connection was never established. Process context. */
+	~Endpoint();
+
+	/* Disconnects and waits until the device has let go of all memory: nothing is received, sent or registered
+	 * afterwards, and no peer reaches anything. Process context. */
+	void stop() noexcept;
+	/* Starts a disconnection as if the peer had. */
+	void break_off() noexcept;
+
+	[[nodiscard]] const proto::Agreement &agreement() const noexcept
+	{
+		return agreement_;
+	}
+	/* The number of calls that the connection can have outstanding. */
+	[[nodiscard]] std::uint32_t credits() const noexcept
+	{
+		return credits_;
+	}
+	[[nodiscard]] ReceiveQueue &receives() noexcept
+	{
+		return *receives_;
+	}
+	[[nodiscard]] SendQueue &sends() noexcept
+	{
+		return *sends_;
+	}
+	[[nodiscard]] RegistrationPool &registrations() noexcept
+	{
+		return *registrations_;
+	}
+	/* The most segments that the chunks of one RPC may have together. */
+	[[nodiscard]] std::uint32_t most_segments() const noexcept
+	{
+		return most_segments_;
+	}
+	[[nodiscard]] const sockaddr *source() const noexcept;
+
+    private:
+	using Outcome = proto::ConnectOutcome;
+
+	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
+	void event(unsigned int kind, rdma_cm_event *event) noexcept;
+	void attempt_ended(proto::ConnectEvent event, int status) noexcept;
+	/* Waits for the event that ends a step. */
+	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
+	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
+	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
+	[[nodiscard]] Outcome establish(const EndpointWishes &wishes, unsigned long patience) noexcept;
+
+	void received(ReceiveBuffer &buffer) noexcept override;
+	void receive_failed() noexcept override;
+	void send_room() noexcept override;
+	void send_failed() noexcept override;
+	void more_registrations() noexcept override;
+	void lose() noexcept;
+
+	Counted counted_{live_objects.endpoints};
+	User &user_;
+	rdma_cm_id *id_ = nullptr;
+	ib_pd *pd_ = nullptr;
+	ib_cq *cq_ = nullptr;
+	bool has_queue_pair_ = false;
+	kernel::Owned<ReceiveQueue> receives_;
+	kernel::Owned<SendQueue> sends_;
+	kernel::Owned<RegistrationPool> registrations_;
+	proto::Agreement agreement_{};
+	std::uint32_t credits_ = 0;
+	std::uint32_t most_segments_ = 0;
+	std::uint32_t reverse_credits_ = 0;
+
+	/* What an event says to the step that waits for it. */
+	kernel::Completion step_done_;
+	Outcome step_outcome_ = Outcome::try_again;
+	wire::PrivateData peer_;
+	std::atomic<bool> established_{false};
+	std::atomic<bool> lost_{false};
+};
+
+} // namespace rpcordma::verbs

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A block of memory that a device can reach for as long as the object lives. */
+#pragma once
+
+#include "kernel/heap.hh"
+
+namespace rpcordma::verbs {
+
+/* Constructed in two steps, because each can fail: memory, then mapping. Process context. */
+class MappedBlock {
+    public:
+	MappedBlock() noexcept = default;
+	MappedBlock(const MappedBlock &) = delete;
+	MappedBlock &operator=(const MappedBlock &) = delete;
+	~MappedBlock()
+	{
+		if (device_)
+			rpcordma_unmap(device_, address_, block_.size(), direction_);
+	}
+
+	/* False where there is no memory, or no mapping to be had. */
+	[[nodiscard]] bool map(ib_device *device, std::size_t size, unsigned int direction, gfp_t gfp) noexcept
+	{
+		block_ = kernel::Block(size, gfp);
+		if (!block_)
+			return false;
+		bool mapped = false;
+		address_ = rpcordma_map(device, block_.data(), size, direction, &mapped);
+		if (!mapped)
+			return false;
+		device_ = device;
+		direction_ = direction;
+		return true;
+	}
+
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept
+	{
+		return block_.span();
+	}
+	[[nodiscard]] u64 address() const noexcept
+	{
+		return address_;
+	}
+	void sync_for_cpu(std::size_t size) const noexcept
+	{
+		rpcordma_sync_for_cpu(device_, address_, size, direction_);
+	}
+	void sync_for_device(std::size_t size) const noexcept
+	{
+		rpcordma_sync_for_device(device_, address_, size, direction_);
+	}
+
+    private:
+	kernel::Block block_;
+	ib_device *device_ = nullptr;
+	u64 address_ = 0;
+	unsigned int direction_ = 0;
+};
+
+} // namespace rpcordma::verbs

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/receive_queue.hh"
+
+namespace rpcordma::verbs {
+
+namespace field = kernel::field;
+
+void ReceiveBuffer::completed(ib_cq *, ib_wc *completion)
+{
+	ReceiveBuffer &buffer = *kernel::owner_of(&ReceiveBuffer::cqe_, field::ib_wc::wr_cqe(completion));
+
+	buffer.queue_->complete(buffer, completion);
+}
+
+ReceiveQueue::~ReceiveQueue()
+{
+	while (ReceiveBuffer *const buffer = spare_.pop_front())
+		delete buffer;
+	/* Those of a chain that could not be posted: nothing completes them. */
+	while (ReceiveBuffer *const buffer = posted_.pop_front())
+		delete buffer;
+}
+
+ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept
+{
+	kernel::Owned<ReceiveBuffer> buffer(new (gfp) ReceiveBuffer);
+	if (!buffer || !buffer->block_.map(device_, size_, kernel::DMA_FROM_DEVICE, gfp))
+		return nullptr;
+
+	buffer->queue_ = this;
+	field::ib_cqe::done(buffer->cqe_.get()) = ReceiveBuffer::completed;
+	ib_sge *const element = buffer->element_.get();
+	field::ib_sge::addr(element) = buffer->block_.address();
+	field::ib_sge::length(element) = size_;
+	field::ib_sge::lkey(element) = lkey_;
+	ib_recv_wr *const request = buffer->request_.get();
+	field::ib_recv_wr::wr_cqe(request) = buffer->cqe_.get();
+	field::ib_recv_wr::sg_list(request) = element;
+	field::ib_recv_wr::num_sge(request) = 1;
+	return buffer.release();
+}
+
+std::uint32_t ReceiveQueue::provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept
+{
+	std::uint32_t missing;
+	{
+		kernel::Guard guard(lock_);
+		if (posted_.size() >= wanted || stopped_ || failed_)
+			return posted_.size();
+		const std::uint32_t at_hand = posted_.size() + spare_.size();
+		missing = at_hand < wanted ? wanted + batch - at_hand : 0;
+	}
+	kernel::List<ReceiveBuffer> made;
+	for (; missing != 0; missing--) {
+		ReceiveBuffer *const buffer = make(gfp);
+		if (!buffer)
+			break;
+		made.push_back(*buffer);
+	}
+
+	bool failed;
+	std::uint32_t posted;
+	{
+		kernel::Guard guard(lock_);
+		while (ReceiveBuffer *const buffer = made.pop_front())
+			spare_.push_back(*buffer);
+		post_spares();
+		failed = failed_;
+		posted = posted_.size();
+	}
+	if (failed)
+		listener_.receive_failed();
+	return posted;
+}
+
+void ReceiveQueue::post_spares() noexcept
+{
+	if (stopped_ || failed_)
+		return;
+	ib_recv_wr *first = nullptr;
+	ib_recv_wr **link = &first;
+	const std::uint32_t posted_before = posted_.size();
+	while (posted_.size() < depth_) {
+		ReceiveBuffer *const buffer = spare_.pop_front();
+		if (!buffer)
+			break;
+		buffer->block_.sync_for_device(size_);
+		*link = buffer->request_.get();
+		link = &field::ib_recv_wr::next(*link);
+		posted_.push_back(*buffer);
+	}
+	*link = nullptr;
+	/* Which of a failed chain were posted does not matter: the connection ends. */
+	if (posted_.size() != posted_before && rpcordma_post_recv(qp_, first) != 0)
+		failed_ = true;
+}
+
+void ReceiveQueue::give_back(ReceiveBuffer &buffer) noexcept
+{
+	kernel::Guard guard(lock_);
+	spare_.push_back(buffer);
+}
+
+void ReceiveQueue::stop() noexcept
+{
+	kernel::Guard guard(lock_);
+	stopped_ = true;
+}
+
+void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		posted_.remove(buffer);
+	}
+	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
+		give_back(buffer);
+		listener_.receive_failed();
+		return;
+	}
+	buffer.length_ = field::ib_wc::byte_len(completion);
+	buffer.has_invalidated_ = field::ib_wc::wc_flags(completion) & kernel::IB_WC_WITH_INVALIDATE;
+	buffer.invalidated_handle_ = field::ib_wc::invalidate_rkey(completion);
+	buffer.block_.sync_for_cpu(buffer.length_);
+	listener_.received(buffer);
+}
+
+} // namespace rpcordma::verbs

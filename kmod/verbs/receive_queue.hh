@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The Receives of one connection: as many posted as messages can come, in batches (RFC 8166, 3.3). */
+#pragma once
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "verbs/live.hh"
+#include "verbs/mapped_block.hh"
+#include "wire/xdr.hh"
+
+namespace rpcordma::verbs {
+
+class ReceiveQueue;
+
+/* What a message arrives in. Belongs to its ReceiveQueue, but from its completion until give_back() to whoever was told
+ * of the completion. */
+class ReceiveBuffer : public kernel::Heap, public kernel::ListNode<ReceiveBuffer> {
+    public:
+	/* The message. */
+	[[nodiscard]] wire::Bytes message() const noexcept
+	{
+		return std::span(block_.bytes()).first(length_);
+	}
+	/* The handle that the peer invalidated along with it (RFC 8797, 3.2), if it did. */
+	[[nodiscard]] bool invalidated(u32 &handle) const noexcept
+	{
+		handle = invalidated_handle_;
+		return has_invalidated_;
+	}
+
+    private:
+	friend class ReceiveQueue;
+	static void completed(ib_cq *cq, ib_wc *completion);
+
+	Counted counted_{live_objects.receive_buffers};
+	kernel::Opaque<ib_cqe> cqe_;
+	kernel::Opaque<ib_recv_wr> request_;
+	kernel::Opaque<ib_sge> element_;
+	MappedBlock block_;
+	ReceiveQueue *queue_ = nullptr;
+	std::uint32_t length_ = 0;
+	u32 invalidated_handle_ = 0;
+	bool has_invalidated_ = false;
+};
+
+/* Its completions come one after the other, in the process context of the connection's completion queue. */
+class ReceiveQueue : public kernel::Heap {
+    public:
+	/* Who is told. */
+	struct Listener {
+		/* A message came. The listener owns the buffer now. */
+		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
+		/* A Receive failed: the connection is no longer of use. */
+		virtual void receive_failed() noexcept = 0;
+
+	    protected:
+		~Listener() = default;
+	};
+
+	/* The queue pair may be created later: see attach(). `size` is that of the largest message in bytes, `depth` the
+	 * number of Receives that fit the queue pair. */
+	ReceiveQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, Listener &listener) noexcept
+		: device_(device)
+		, lkey_(lkey)
+		, size_(size)
+		, depth_(depth)
+		, listener_(listener)
+	{
+	}
+	/* The queue pair has been drained. */
+	~ReceiveQueue();
+	ReceiveQueue(const ReceiveQueue &) = delete;
+	ReceiveQueue &operator=(const ReceiveQueue &) = delete;
+
+	void attach(ib_qp *qp) noexcept
+	{
+		qp_ = qp;
+	}
+
+	/* Sees to it that at least `wanted` Receives are posted, at most the queue's depth; posts all spare ones when it
+	 * posts at all, and makes `batch` more than needed when it has to make some. Returns how many are posted. */
+	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back a buffer; a later provide() posts it. */
+	void give_back(ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* From here on nothing is posted: for draining. */
+	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
+
+    private:
+	friend class ReceiveBuffer;
+	void complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept;
+	ReceiveBuffer *make(gfp_t gfp) noexcept;
+	void post_spares() noexcept RPCORDMA_REQUIRES(lock_);
+
+	ib_device *const device_;
+	ib_qp *qp_ = nullptr;
+	const u32 lkey_;
+	const std::uint32_t size_;
+	const std::uint32_t depth_;
+	Listener &listener_;
+	kernel::SpinLock lock_;
+	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
+	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
+	bool failed_ RPCORDMA_GUARDED_BY(lock_) = false;
+};
+
+} // namespace rpcordma::verbs

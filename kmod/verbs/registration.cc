@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/registration.hh"
+
+#include <algorithm>
+
+namespace rpcordma::verbs {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* No payload needs more: 1 MiB that begins within a page. */
+constexpr std::uint32_t most_pages = 257;
+/* How many more are made when there are too few. */
+constexpr std::uint32_t growth_step = 8;
+
+} // namespace
+
+Run Run::of_pages(page *const *pages, std::uint32_t offset, std::uint32_t length) noexcept
+{
+	return {.pages = pages + offset / proto::page_size,
+		.bytes = nullptr,
+		.shape = {.offset = offset % proto::page_size, .length = length}};
+}
+
+Run Run::of_bytes(const void *bytes, std::uint32_t length) noexcept
+{
+	const auto address = reinterpret_cast<std::uintptr_t>(bytes);
+	return {.pages = nullptr,
+		.bytes = static_cast<const std::byte *>(bytes),
+		.shape = {.offset = static_cast<std::uint32_t>(address % proto::page_size), .length = length}};
+}
+
+PageCursor::Piece PageCursor::next() noexcept
+{
+	while (done_ == runs_.front().shape.pages()) {
+		runs_ = runs_.subspan(1);
+		done_ = 0;
+	}
+	const Run &run = runs_.front();
+	const std::uint32_t offset = done_ == 0 ? run.shape.offset : 0;
+	const std::uint32_t before = done_ == 0 ? 0 : done_ * proto::page_size - run.shape.offset;
+	const std::uint32_t length = std::min(proto::page_size - offset, run.shape.length - before);
+	page *const in = run.pages ? run.pages[done_] : rpcordma_page_of(run.bytes + before);
+
+	done_++;
+	return {in, offset, length};
+}
+
+Registration::~Registration()
+{
+	if (mr_)
+		ib_dereg_mr_user(mr_, nullptr);
+}
+
+bool Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access access) noexcept
+{
+	auto *const list = reinterpret_cast<scatterlist *>(list_.data());
+	for (std::uint32_t i = 0; i < piece.pages; i++) {
+		const PageCursor::Piece next = cursor.next();
+		rpcordma_list_set(kernel::nth(list, i), next.in, next.length, next.offset);
+	}
+	scatterlist *const last = kernel::nth(list, piece.pages - 1);
+	rpcordma_list_end(last, true);
+
+	direction_ = access == Access::read ? kernel::DMA_TO_DEVICE : kernel::DMA_FROM_DEVICE;
+	const int entries = rpcordma_map_list(device_, list, static_cast<int>(piece.pages), direction_);
+	if (entries <= 0) {
+		rpcordma_list_end(last, false);
+		return false;
+	}
+	mapped_ = piece.pages;
+	live_objects.mapped_pages.fetch_add(mapped_, std::memory_order_relaxed);
+	if (ib_map_mr_sg(mr_, list, entries, nullptr, proto::page_size) != entries) {
+		unmap();
+		return false;
+	}
+
+	invalidated = false;
+	const u32 key = rpcordma_next_key(mr_);
+	ib_reg_wr *const request = register_.get();
+	field::ib_reg_wr::mr(request) = mr_;
+	field::ib_reg_wr::key(request) = key;
+	field::ib_reg_wr::access(request) = access == Access::read ?
+						    kernel::IB_ACCESS_REMOTE_READ :
+						    kernel::IB_ACCESS_REMOTE_WRITE | kernel::IB_ACCESS_LOCAL_WRITE;
+	field::ib_send_wr::invalidate_rkey(invalidate_.get()) = key;
+	return true;
+}
+
+void Registration::unmap() noexcept
+{
+	if (mapped_ == 0)
+		return;
+	auto *const list = reinterpret_cast<scatterlist *>(list_.data());
+	rpcordma_unmap_list(device_, list, static_cast<int>(mapped_), direction_);
+	rpcordma_list_end(kernel::nth(list, mapped_ - 1), false);
+	live_objects.mapped_pages.fetch_sub(mapped_, std::memory_order_relaxed);
+	mapped_ = 0;
+}
+
+wire::Segment Registration::segment() const noexcept
+{
+	return {.handle = wire::Handle{field::ib_mr::rkey(mr_)},
+		.length = static_cast<std::uint32_t>(field::ib_mr::length(mr_)),
+		.offset = field::ib_mr::iova(mr_)};
+}
+
+ib_send_wr *Registration::register_request() noexcept
+{
+	ib_send_wr *const request = &field::ib_reg_wr::wr(register_.get());
+	field::ib_send_wr::opcode(request) = kernel::IB_WR_REG_MR;
+	field::ib_send_wr::wr_cqe(request) = silent_.cqe();
+	return request;
+}
+
+ib_send_wr *Registration::invalidate_request() noexcept
+{
+	ib_send_wr *const request = invalidate_.get();
+	field::ib_send_wr::opcode(request) = kernel::IB_WR_LOCAL_INV;
+	field::ib_send_wr::wr_cqe(request) = silent_.cqe();
+	field::ib_send_wr::send_flags(request) = 0;
+	return request;
+}
+
+proto::RegistrationLimits RegistrationPool::limits_of(ib_device *device) noexcept
+{
+	return {.pages = std::clamp<std::uint32_t>(field::ib_device::max_fast_reg_page_list_len(device), 1, most_pages),
+		.gaps = (field::ib_device::kernel_cap_flags(device) & kernel::IBK_SG_GAPS_REG) != 0};
+}
+
+RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most,
+				   Listener &listener) noexcept
+	: device_(device)
+	, pd_(pd)
+	, queue_(queue)
+	, listener_(listener)
+	, limits_(limits_of(device))
+	, most_(most)
+{
+	rpcordma_work_init(growth_.get(), [](work_struct *work) {
+		kernel::owner_of(&RegistrationPool::growth_, work)->grow();
+	});
+}
+
+RegistrationPool::~RegistrationPool()
+{
+	while (Registration *const registration = free_.pop_front())
+		delete registration;
+}
+
+Registration *RegistrationPool::make() noexcept
+{
+	kernel::Owned<Registration> registration(new (kernel::GFP_KERNEL) Registration(queue_));
+	if (!registration)
+		return nullptr;
+	registration->list_ = kernel::Block(limits_.pages * kernel::Layout<scatterlist>::size, kernel::GFP_KERNEL);
+	if (!registration->list_)
+		return nullptr;
+	rpcordma_list_init(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages);
+	rpcordma_list_end(kernel::nth(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages - 1), false);
+
+	ib_mr *const mr = ib_alloc_mr(pd_, limits_.gaps ? kernel::IB_MR_TYPE_SG_GAPS : kernel::IB_MR_TYPE_MEM_REG,
+				      limits_.pages);
+	if (rpcordma_pointer_error(mr) != 0)
+		return nullptr;
+	registration->mr_ = mr;
+	registration->device_ = device_;
+	return registration.release();
+}
+
+bool RegistrationPool::add() noexcept
+{
+	Registration *const registration = make();
+	if (!registration)
+		return false;
+	kernel::Guard guard(lock_);
+	free_.push_back(*registration);
+	made_++;
+	return true;
+}
+
+bool RegistrationPool::prepare(std::uint32_t count) noexcept
+{
+	for (; count != 0; count--) {
+		if (!add())
+			return false;
+	}
+	return true;
+}
+
+bool RegistrationPool::take(std::uint32_t count, Registrations &to) noexcept
+{
+	kernel::Guard guard(lock_);
+	if (free_.size() < count) {
+		wanted_ = std::max(wanted_, count);
+		if (!stopped_ && made_ < most_)
+			rpcordma_queue_work(growth_.get());
+		return false;
+	}
+	for (; count != 0; count--)
+		to.push_back(*free_.pop_front());
+	return true;
+}
+
+void RegistrationPool::give_back(Registrations &from) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		/* To the front: the one used last is the one whose memory is still in the caches. */
+		while (Registration *const registration = from.pop_front())
+			free_.push_front(*registration);
+	}
+	listener_.more_registrations();
+}
+
+void RegistrationPool::grow() noexcept
+{
+	std::uint32_t step;
+	{
+		kernel::Guard guard(lock_);
+		step = std::min(std::max(growth_step, wanted_), most_ - made_);
+		wanted_ = 0;
+	}
+	const unsigned int scope = rpcordma_reclaim_scope_enter(false);
+	while (step-- != 0 && add())
+		;
+	rpcordma_reclaim_scope_leave(scope);
+	listener_.more_registrations();
+}
+
+void RegistrationPool::stop() noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		stopped_ = true;
+	}
+	cancel_work_sync(growth_.get());
+}
+
+std::uint32_t RegistrationPool::size() noexcept
+{
+	kernel::Guard guard(lock_);
+	return made_;
+}
+
+} // namespace rpcordma::verbs

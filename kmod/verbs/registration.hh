@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Memory that a peer may reach for the time of one RPC (RFC 8166, 3.4.3; fast registration). */
+#pragma once
+
+#include <optional>
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "proto/segmenting.hh"
+#include "verbs/live.hh"
+#include "verbs/send_queue.hh"
+#include "wire/chunk.hh"
+
+namespace rpcordma::verbs {
+
+/* What the peer may do with a registration. */
+enum class Access : std::uint8_t { read, write };
+
+/* Contiguous memory but for page boundaries: an array of pages, or kmalloc()ed bytes. */
+struct Run {
+	page *const *pages = nullptr;
+	const std::byte *bytes = nullptr;
+	proto::MemoryRun shape{};
+
+	[[nodiscard]] static Run of_pages(page *const *pages, std::uint32_t offset, std::uint32_t length) noexcept;
+	[[nodiscard]] static Run of_bytes(const void *bytes, std::uint32_t length) noexcept;
+};
+
+/* Goes through runs page by page. */
+class PageCursor {
+    public:
+	explicit PageCursor(std::span<const Run> runs) noexcept
+		: runs_(runs)
+	{
+	}
+
+	struct Piece {
+		page *in;
+		std::uint32_t offset;
+		std::uint32_t length;
+	};
+	/* The next piece, which must exist. */
+	[[nodiscard]] Piece next() noexcept;
+
+    private:
+	std::span<const Run> runs_;
+	std::uint32_t done_ = 0;
+};
+
+/* One registration of the device's. Belongs to a pool, or to the RPC that took it. */
+class Registration final : public kernel::Heap, public kernel::ListNode<Registration> {
+    public:
+	explicit Registration(SendQueue &queue) noexcept
+		: silent_(queue)
+	{
+	}
+	~Registration();
+
+	/* Maps the next `piece.pages` pages of the cursor and prepares the work requests that register and invalidate
+	 * them. False: the device cannot map them; nothing is held. */
+	[[nodiscard]] bool map(PageCursor &cursor, proto::Segmenter::Piece piece, Access access) noexcept;
+	/* The memory is the upper layer's again. The registration has been invalidated, or its queue pair is gone. */
+	void unmap() noexcept;
+
+	[[nodiscard]] wire::Segment segment() const noexcept;
+	[[nodiscard]] wire::Handle handle() const noexcept
+	{
+		return segment().handle;
+	}
+	[[nodiscard]] ib_send_wr *register_request() noexcept;
+	[[nodiscard]] ib_send_wr *invalidate_request() noexcept;
+	/* The peer has invalidated it (RFC 8797, 4.1). */
+	bool invalidated = false;
+
+    private:
+	friend class RegistrationPool;
+
+	Counted counted_{live_objects.registrations};
+	ib_device *device_ = nullptr;
+	ib_mr *mr_ = nullptr;
+	kernel::Block list_;
+	std::uint32_t mapped_ = 0;
+	unsigned int direction_ = 0;
+	Silent silent_;
+	kernel::Opaque<ib_reg_wr> register_;
+	kernel::Opaque<ib_send_wr> invalidate_;
+};
+
+using Registrations = kernel::List<Registration>;
+
+/* The registrations of one connection. Grows with use, on a thread of its own, up to a limit: an RPC that finds none left
+ * waits for that or for another RPC's, and what prepare() made is enough for any one RPC. */
+class RegistrationPool : public kernel::Heap {
+    public:
+	/* Who is told that there are more. */
+	struct Listener {
+		virtual void more_registrations() noexcept = 0;
+
+	    protected:
+		~Listener() = default;
+	};
+
+	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most, Listener &listener) noexcept;
+	/* All have been given back, and the queue pair is gone. */
+	~RegistrationPool();
+	RegistrationPool(const RegistrationPool &) = delete;
+	RegistrationPool &operator=(const RegistrationPool &) = delete;
+
+	/* What one registration of a device covers. */
+	[[nodiscard]] static proto::RegistrationLimits limits_of(ib_device *device) noexcept;
+	[[nodiscard]] proto::RegistrationLimits limits() const noexcept
+	{
+		return limits_;
+	}
+	/* Makes the first `count`; false where they cannot be had. */
+	[[nodiscard]] bool prepare(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Moves `count` registrations to `to`, or none at all: then more_registrations() says when to try again. */
+	[[nodiscard]] bool take(std::uint32_t count, Registrations &to) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back unmapped registrations. */
+	void give_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Ends growth, for teardown. Process context: may wait for it. */
+	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* How many have been made. */
+	[[nodiscard]] std::uint32_t size() noexcept RPCORDMA_EXCLUDES(lock_);
+
+    private:
+	Registration *make() noexcept;
+	bool add() noexcept RPCORDMA_EXCLUDES(lock_);
+	void grow() noexcept RPCORDMA_EXCLUDES(lock_);
+
+	ib_device *const device_;
+	ib_pd *const pd_;
+	SendQueue &queue_;
+	Listener &listener_;
+	const proto::RegistrationLimits limits_;
+	const std::uint32_t most_;
+	kernel::Opaque<work_struct> growth_;
+	kernel::SpinLock lock_;
+	Registrations free_ RPCORDMA_GUARDED_BY(lock_);
+	std::uint32_t made_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint32_t wanted_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
+};
+
+} // namespace rpcordma::verbs

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/send_queue.hh"
+
+namespace rpcordma::verbs {
+
+namespace field = kernel::field;
+
+Silent::Silent(SendQueue &queue) noexcept
+	: queue_(queue)
+{
+	field::ib_cqe::done(cqe_.get()) = completed;
+}
+
+void Silent::completed(ib_cq *, ib_wc *completion)
+{
+	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS)
+		kernel::owner_of(&Silent::cqe_, field::ib_wc::wr_cqe(completion))->queue_.failed();
+}
+
+Signal::Signal(Action action) noexcept
+	: action_(action)
+{
+	field::ib_cqe::done(cqe_.get()) = completed;
+}
+
+void Signal::completed(ib_cq *, ib_wc *completion)
+{
+	Signal &signal = *kernel::owner_of(&Signal::cqe_, field::ib_wc::wr_cqe(completion));
+	SendQueue &queue = *signal.queue_;
+
+	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS)
+		queue.failed();
+	queue.retire(signal.mark_);
+	signal.action_(signal);
+}
+
+void Chain::append(ib_send_wr *request) noexcept
+{
+	field::ib_send_wr::next(request) = nullptr;
+	if (last)
+		field::ib_send_wr::next(last) = request;
+	else
+		first = request;
+	last = request;
+	count++;
+}
+
+SendQueue::~SendQueue()
+{
+	while (SendBuffer *const buffer = free_.pop_front())
+		delete buffer;
+	while (SendBuffer *const buffer = in_queue_.pop_front())
+		delete buffer;
+}
+
+SendBuffer *SendQueue::make(gfp_t gfp) noexcept
+{
+	kernel::Owned<SendBuffer> buffer(new (gfp) SendBuffer);
+	if (!buffer || !buffer->block_.map(device_, size_, kernel::DMA_TO_DEVICE, gfp))
+		return nullptr;
+
+	ib_sge *const element = buffer->element_.get();
+	field::ib_sge::addr(element) = buffer->block_.address();
+	field::ib_sge::lkey(element) = lkey_;
+	ib_send_wr *const request = buffer->request_.get();
+	field::ib_send_wr::wr_cqe(request) = buffer->cqe();
+	field::ib_send_wr::sg_list(request) = element;
+	field::ib_send_wr::num_sge(request) = 1;
+	field::ib_send_wr::opcode(request) = kernel::IB_WR_SEND;
+	buffer->queue_ = this;
+	return buffer.release();
+}
+
+bool SendQueue::prepare(std::uint32_t count, gfp_t gfp) noexcept
+{
+	for (; count != 0; count--) {
+		SendBuffer *const buffer = make(gfp);
+		if (!buffer)
+			return false;
+		kernel::Guard guard(lock_);
+		free_.push_back(*buffer);
+	}
+	return true;
+}
+
+SendBuffer *SendQueue::begin(std::uint32_t registrations, gfp_t gfp) noexcept
+{
+	const std::uint32_t needed = 2 * registrations + 1;
+	{
+		kernel::Guard guard(lock_);
+		if (stopped_ || room() < needed)
+			return nullptr;
+		reserved_ += needed;
+		if (SendBuffer *const buffer = free_.pop_front())
+			return buffer;
+	}
+	SendBuffer *const buffer = make(gfp);
+	if (!buffer)
+		release(needed);
+	return buffer;
+}
+
+void SendQueue::abandon(SendBuffer &buffer, std::uint32_t registrations) noexcept
+{
+	kernel::Guard guard(lock_);
+	reserved_ -= 2 * registrations + 1;
+	free_.push_front(buffer);
+}
+
+bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain registrations) noexcept
+{
+	buffer.block_.sync_for_device(size);
+	field::ib_sge::length(buffer.element_.get()) = size;
+	registrations.append(buffer.request_.get());
+
+	kernel::Guard guard(lock_);
+	reserved_ -= registrations.count;
+	posted_ += registrations.count;
+	buffer.mark_ = posted_;
+	in_queue_.push_back(buffer);
+	/* A completion is needed for the last buffer to come back, and before unsignalled requests fill the queue. */
+	const bool signalled = free_.empty() || posted_ - signalled_ >= depth_ / 4;
+	if (signalled)
+		signalled_ = posted_;
+	field::ib_send_wr::send_flags(buffer.request_.get()) = signalled ? kernel::IB_SEND_SIGNALED : 0;
+	/* Under the lock, so that marks are in the order of the queue. */
+	return !stopped_ && rpcordma_post_send(qp_, registrations.first) == 0;
+}
+
+bool SendQueue::post(Chain invalidations, Signal &signal) noexcept
+{
+	field::ib_send_wr::wr_cqe(invalidations.last) = signal.cqe();
+	field::ib_send_wr::send_flags(invalidations.last) = kernel::IB_SEND_SIGNALED;
+	signal.queue_ = this;
+
+	kernel::Guard guard(lock_);
+	if (stopped_)
+		return false;
+	reserved_ -= invalidations.count;
+	posted_ += invalidations.count;
+	signalled_ = posted_;
+	signal.mark_ = posted_;
+	return rpcordma_post_send(qp_, invalidations.first) == 0;
+}
+
+void SendQueue::release(std::uint32_t count) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		reserved_ -= count;
+	}
+	listener_.send_room();
+}
+
+void SendQueue::stop() noexcept
+{
+	kernel::Guard guard(lock_);
+	stopped_ = true;
+}
+
+void SendQueue::retire(std::uint32_t mark) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		if (static_cast<std::int32_t>(mark - retired_) > 0)
+			retired_ = mark;
+		while (SendBuffer *const buffer = in_queue_.front()) {
+			if (static_cast<std::int32_t>(retired_ - buffer->mark_) < 0)
+				break;
+			in_queue_.remove(*buffer);
+			free_.push_back(*buffer);
+		}
+	}
+	listener_.send_room();
+}
+
+} // namespace rpcordma::verbs

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The send queue of one connection: what is in it, what has room in it, and the buffers that Sends leave from. */
+#pragma once
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "verbs/live.hh"
+#include "verbs/mapped_block.hh"
+
+namespace rpcordma::verbs {
+
+class SendQueue;
+
+/* The completion entry of work requests that nobody waits for: it is heard of only when one fails. */
+class Silent {
+    public:
+	explicit Silent(SendQueue &queue) noexcept;
+	Silent(const Silent &) = delete;
+	Silent &operator=(const Silent &) = delete;
+
+	[[nodiscard]] ib_cqe *cqe() noexcept
+	{
+		return cqe_.get();
+	}
+
+    private:
+	static void completed(ib_cq *cq, ib_wc *completion);
+
+	kernel::Opaque<ib_cqe> cqe_;
+	SendQueue &queue_;
+};
+
+/* A completion of the send queue that somebody waits for. Work requests complete in order: one that is signalled shows
+ * that all before it are done with. */
+class Signal {
+    public:
+	/* Called when the work request is done with, or was flushed from a queue pair that is in error: either way the
+	 * device no longer touches what it referred to. Process context of the completion queue. */
+	using Action = void (*)(Signal &signal) noexcept;
+
+	explicit Signal(Action action) noexcept;
+	Signal(const Signal &) = delete;
+	Signal &operator=(const Signal &) = delete;
+
+	[[nodiscard]] ib_cqe *cqe() noexcept
+	{
+		return cqe_.get();
+	}
+
+    private:
+	friend class SendQueue;
+	static void completed(ib_cq *cq, ib_wc *completion);
+
+	kernel::Opaque<ib_cqe> cqe_;
+	const Action action_;
+	SendQueue *queue_ = nullptr;
+	std::uint32_t mark_ = 0;
+};
+
+/* What a message leaves from. Nobody but the Send refers to it, so an RPC's own memory is never part of a Send, and can
+ * be reused whatever became of the Send. */
+class SendBuffer final : public kernel::Heap, public kernel::ListNode<SendBuffer>, private Signal {
+    public:
+	SendBuffer() noexcept
+		: Signal([](Signal &) noexcept {})
+	{
+	}
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept
+	{
+		return block_.bytes();
+	}
+
+    private:
+	friend class SendQueue;
+
+	Counted counted_{live_objects.send_buffers};
+	kernel::Opaque<ib_send_wr> request_;
+	kernel::Opaque<ib_sge> element_;
+	MappedBlock block_;
+};
+
+/* A chain of work requests that precedes a Send, or stands alone. */
+struct Chain {
+	ib_send_wr *first = nullptr;
+	ib_send_wr *last = nullptr;
+	std::uint32_t count = 0;
+
+	void append(ib_send_wr *request) noexcept;
+};
+
+class SendQueue : public kernel::Heap {
+    public:
+	/* Who is told. */
+	struct Listener {
+		/* There may be room again where there was none. */
+		virtual void send_room() noexcept = 0;
+		/* A work request failed: the connection is no longer of use. */
+		virtual void send_failed() noexcept = 0;
+
+	    protected:
+		~Listener() = default;
+	};
+
+	/* `size` is that of the largest message in bytes, `depth` the number of work requests that fit the queue pair. */
+	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, Listener &listener) noexcept
+		: device_(device)
+		, lkey_(lkey)
+		, size_(size)
+		, depth_(depth)
+		, listener_(listener)
+	{
+	}
+	/* The queue pair has been drained. */
+	~SendQueue();
+	SendQueue(const SendQueue &) = delete;
+	SendQueue &operator=(const SendQueue &) = delete;
+
+	void attach(ib_qp *qp) noexcept
+	{
+		qp_ = qp;
+	}
+	/* Makes the first `count` buffers; false where there is no memory. */
+	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* A buffer for one message, and room for its Send, `registrations` work requests before it and as many
+	 * invalidations after it; null where there is none now: send_room() will say when to try again. */
+	[[nodiscard]] SendBuffer *begin(std::uint32_t registrations, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Undoes begin(). */
+	void abandon(SendBuffer &buffer, std::uint32_t registrations) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Posts `registrations` and the first `size` bytes of the buffer as one chain. False: the connection is lost. */
+	[[nodiscard]] bool post(SendBuffer &buffer, std::uint32_t size, Chain registrations) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+	/* Posts invalidations, with `signal` on the last; false where the queue has been stopped or is broken: then
+	 * nothing will be signalled. Their room was reserved by begin(). */
+	[[nodiscard]] bool post(Chain invalidations, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Gives up room for `count` invalidations that turned out to be unnecessary. */
+	void release(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* From here on nothing is posted: for draining. */
+	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The most registrations that one message can have. */
+	[[nodiscard]] std::uint32_t most_registrations() const noexcept
+	{
+		return (depth_ / 2 - 1) / 2;
+	}
+	void failed() noexcept
+	{
+		listener_.send_failed();
+	}
+
+    private:
+	friend class Signal;
+	SendBuffer *make(gfp_t gfp) noexcept;
+	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return depth_ - (posted_ - retired_) - reserved_;
+	}
+
+	ib_device *const device_;
+	ib_qp *qp_ = nullptr;
+	const u32 lkey_;
+	const std::uint32_t size_;
+	const std::uint32_t depth_;
+	Listener &listener_;
+	kernel::SpinLock lock_;
+	kernel::List<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
+	/* In the order in which they were posted. */
+	kernel::List<SendBuffer> in_queue_ RPCORDMA_GUARDED_BY(lock_);
+	/* Work requests posted, known to be done with, and signalled last, counted modulo 2^32. */
+	std::uint32_t posted_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint32_t retired_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint32_t signalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Work requests that begin() promised room to and that have not been posted. */
+	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
+};
+
+} // namespace rpcordma::verbs
