@@ -16,12 +16,9 @@ struct LiveObject {
 };
 
 constexpr LiveObject kinds[] = {
-	{"transports", live_objects.transports},
-	{"endpoints", live_objects.endpoints},
-	{"requests", live_objects.requests},
-	{"registrations", live_objects.registrations},
-	{"mapped_pages", live_objects.mapped_pages},
-	{"receive_buffers", live_objects.receive_buffers},
+	{"transports", live_objects.transports},     {"endpoints", live_objects.endpoints},
+	{"requests", live_objects.requests},	     {"registrations", live_objects.registrations},
+	{"mapped_pages", live_objects.mapped_pages}, {"receive_buffers", live_objects.receive_buffers},
 	{"send_buffers", live_objects.send_buffers},
 };
 
@@ -41,7 +38,8 @@ int rpcordma_start(void)
 	}
 	if (const int error = rpcordma_client_start(); error != 0) {
 		if (error == -kernel::EEXIST)
-			rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r rpcrdma), "
+			rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r "
+					   "rpcrdma), "
 					   "then load this one; `make install` settles it for good");
 		rpcordma_sysctls_unregister();
 		rpcordma_workqueue_destroy();

@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
 	FuzzedDataProvider input(data, size);
 	const RegistrationLimits limits{
-		.pages = input.ConsumeBool() ? input.ConsumeIntegralInRange<std::uint32_t>(0, 64)
-					     : input.ConsumeIntegral<std::uint32_t>(),
+		.pages = input.ConsumeBool() ? input.ConsumeIntegralInRange<std::uint32_t>(0, 64) :
+					       input.ConsumeIntegral<std::uint32_t>(),
 		.gaps = input.ConsumeBool(),
 	};
 	const std::uint32_t most = limits.pages == 0 ? 1 : limits.pages;

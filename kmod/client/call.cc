@@ -211,8 +211,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		return Sent::too_large;
 	const std::uint32_t reads = segments_of(plan->call, call_segments);
 	const std::uint32_t room = segments_of(plan->reply, reply_segments);
-	if (reads > Request::most_segments || room > Request::most_segments ||
-	    reads + room > endpoint.most_segments())
+	if (reads > Request::most_segments || room > Request::most_segments || reads + room > endpoint.most_segments())
 		return Sent::too_large;
 
 	verbs::Registrations taken;
@@ -262,8 +261,8 @@ bool Transport::advertise(Request &request, rpc_rqst *rqst, const proto::Plan &p
 		if (!register_runs(reduced ? call.pages() : call.whole(), limits, verbs::Access::read, taken,
 				   request.reads_, chain))
 			return false;
-		const auto position = wire::Position{
-			reduced ? static_cast<std::uint32_t>(call.all[0].shape.length) : 0};
+		const auto position =
+			wire::Position{reduced ? static_cast<std::uint32_t>(call.all[0].shape.length) : 0};
 		request.reads_.for_each([&](const verbs::Registration &registration) {
 			request.read_segments_[request.read_count_++] = {position, registration.segment()};
 		});
@@ -305,8 +304,8 @@ std::uint32_t Transport::fill(Request &request, rpc_rqst *rqst, const proto::Pla
 		const auto head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&call));
 		const std::uint32_t tail = plan.inline_size - head;
 		__builtin_memcpy(payload, field::xdr_buf::head(&call), head);
-		__builtin_memcpy(payload + head, static_cast<const std::byte *>(field::xdr_buf::tail(&call)) +
-							 plan.tail_skip, tail);
+		__builtin_memcpy(payload + head,
+				 static_cast<const std::byte *>(field::xdr_buf::tail(&call)) + plan.tail_skip, tail);
 		break;
 	}
 	case CallTransfer::position_zero:

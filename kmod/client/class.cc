@@ -240,10 +240,6 @@ unsigned int rpcordma_client_bc_num_slots(rpc_xprt *)
 	return 2;
 }
 
-void rpcordma_client_bc_free_rqst(rpc_rqst *)
-{
-}
+void rpcordma_client_bc_free_rqst(rpc_rqst *) {}
 
-void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int)
-{
-}
+void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int) {}

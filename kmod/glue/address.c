@@ -30,8 +30,7 @@ int rpcordma_addresses_format(struct rpc_xprt *xprt)
 	case AF_INET:
 		xprt->address_strings[RPC_DISPLAY_NETID] = RPCBIND_NETID_RDMA;
 		xprt->address_strings[RPC_DISPLAY_HEX_ADDR] =
-			kasprintf(GFP_KERNEL, "%08x",
-				  ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
+			kasprintf(GFP_KERNEL, "%08x", ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr));
 		break;
 	case AF_INET6:
 		xprt->address_strings[RPC_DISPLAY_NETID] = RPCBIND_NETID_RDMA6;

@@ -5,21 +5,21 @@
  */
 #define COMPILE_OFFSETS
 
-#include <linux/errno.h>
-#include <linux/gfp.h>
-#include <linux/mm.h>
-#include <linux/stddef.h>
-#include <linux/sunrpc/clnt.h>
-#include <linux/sunrpc/xprt.h>
 #include <linux/completion.h>
 #include <linux/dma-direction.h>
+#include <linux/errno.h>
+#include <linux/gfp.h>
 #include <linux/in.h>
 #include <linux/ktime.h>
+#include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/stddef.h>
 #include <linux/sunrpc/auth.h>
+#include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/xdr.h>
+#include <linux/sunrpc/xprt.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>

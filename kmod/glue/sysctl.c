@@ -23,10 +23,10 @@ static unsigned int most_padding = PAGE_SIZE;
 static unsigned int least_strategy;
 static unsigned int most_strategy = 6;
 
-#define RANGED(name, variable, least, most)                                                                            \
-	{                                                                                                              \
-		.procname = (name), .data = &(variable), .maxlen = sizeof(unsigned int), .mode = 0644,                 \
-		.proc_handler = proc_douintvec_minmax, .extra1 = (least), .extra2 = (most),                            \
+#define RANGED(name, variable, least, most)                                                            \
+	{                                                                                              \
+		.procname = (name), .data = &(variable), .maxlen = sizeof(unsigned int), .mode = 0644, \
+		.proc_handler = proc_douintvec_minmax, .extra1 = (least), .extra2 = (most),            \
 	}
 
 static struct ctl_table client_table[] = {

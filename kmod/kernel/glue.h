@@ -13,7 +13,7 @@ struct page;
 struct seq_file;
 extern "C" {
 #else
-#include <linux/types.h>
+/* Included after a kernel header, which has the integer types. */
 struct completion;
 struct delayed_work;
 struct ib_device;
@@ -141,7 +141,6 @@ size_t rpcordma_client_bc_maxpayload(struct rpc_xprt *xprt);
 unsigned int rpcordma_client_bc_num_slots(struct rpc_xprt *xprt);
 void rpcordma_client_bc_free_rqst(struct rpc_rqst *request);
 void rpcordma_client_bc_destroy(struct rpc_xprt *xprt, unsigned int requests);
-
 
 #ifdef __cplusplus
 }

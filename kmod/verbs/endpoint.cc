@@ -34,7 +34,7 @@ constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
 } // namespace
 
 std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::connect(const EndpointWishes &wishes,
-									  unsigned long patience, User &user) noexcept
+									 unsigned long patience, User &user) noexcept
 {
 	kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
 	if (!endpoint)
@@ -147,8 +147,8 @@ ConnectOutcome Endpoint::establish(const EndpointWishes &wishes, unsigned long p
 	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
 	/* The responder reads; we do not. */
 	field::rdma_conn_param::initiator_depth(wanted) = 0;
-	field::rdma_conn_param::responder_resources(wanted) = static_cast<u8>(
-		std::clamp(field::ib_device::max_qp_rd_atom(field::rdma_cm_id::device(id_)), 1, 255));
+	field::rdma_conn_param::responder_resources(wanted) =
+		static_cast<u8>(std::clamp(field::ib_device::max_qp_rd_atom(field::rdma_cm_id::device(id_)), 1, 255));
 	field::rdma_conn_param::retry_count(wanted) = retries;
 	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
 

@@ -138,9 +138,8 @@ RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queu
 	, limits_(limits_of(device))
 	, most_(most)
 {
-	rpcordma_work_init(growth_.get(), [](work_struct *work) {
-		kernel::owner_of(&RegistrationPool::growth_, work)->grow();
-	});
+	rpcordma_work_init(growth_.get(),
+			   [](work_struct *work) { kernel::owner_of(&RegistrationPool::growth_, work)->grow(); });
 }
 
 RegistrationPool::~RegistrationPool()
@@ -158,10 +157,11 @@ Registration *RegistrationPool::make() noexcept
 	if (!registration->list_)
 		return nullptr;
 	rpcordma_list_init(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages);
-	rpcordma_list_end(kernel::nth(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages - 1), false);
+	rpcordma_list_end(kernel::nth(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages - 1),
+			  false);
 
-	ib_mr *const mr = ib_alloc_mr(pd_, limits_.gaps ? kernel::IB_MR_TYPE_SG_GAPS : kernel::IB_MR_TYPE_MEM_REG,
-				      limits_.pages);
+	ib_mr *const mr =
+		ib_alloc_mr(pd_, limits_.gaps ? kernel::IB_MR_TYPE_SG_GAPS : kernel::IB_MR_TYPE_MEM_REG, limits_.pages);
 	if (rpcordma_pointer_error(mr) != 0)
 		return nullptr;
 	registration->mr_ = mr;

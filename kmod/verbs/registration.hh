@@ -101,7 +101,8 @@ class RegistrationPool : public kernel::Heap {
 		~Listener() = default;
 	};
 
-	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most, Listener &listener) noexcept;
+	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most,
+			 Listener &listener) noexcept;
 	/* All have been given back, and the queue pair is gone. */
 	~RegistrationPool();
 	RegistrationPool(const RegistrationPool &) = delete;
