@@ -165,22 +165,23 @@ void Transport::no_call(const proto::ForCall &, verbs::ReceiveBuffer &buffer) no
 	room();
 }
 
-/* Marks what the peer has invalidated. False: it was not the peer's to invalidate, and what else it did is unknown. */
+/* Marks what the peer has invalidated. False: it was not the peer's to invalidate, and which RPC has lost memory is
+ * unknown. A responder may do so only where both peers set the R field (RFC 8797, 4.1); Linux's does where we alone set
+ * it, and all our handles may be invalidated, so that is let pass. */
 bool Transport::check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept
 {
-	u32 handle;
-	if (!buffer.invalidated(handle))
+	u32 invalidated;
+	if (!buffer.invalidated(invalidated))
 		return true;
-	bool ours = false;
+	std::array<wire::Handle, 2 * Request::most_segments> offered;
+	std::uint32_t count = 0;
 	const auto mark = [&](verbs::Registration &registration) {
-		if (registration.handle() == wire::Handle{handle}) {
-			registration.invalidated = true;
-			ours = true;
-		}
+		offered[count++] = registration.handle();
+		registration.invalidated = registration.handle() == wire::Handle{invalidated};
 	};
 	request.reads_.for_each(mark);
 	request.room_.for_each(mark);
-	return ours && endpoint_->agreement().remote_invalidation;
+	return proto::may_be_invalidated(wire::Handle{invalidated}, std::span(offered).first(count));
 }
 
 /* Sees to the invalidation of all that the peer has not invalidated. */
