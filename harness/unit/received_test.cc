@@ -180,5 +180,33 @@ TEST(Classified, MsgWithReadListButReply_IsForTheCall)
 	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
 }
 
+std::optional<std::uint32_t> grant(Words words)
+{
+	const Exact bytes = message(words);
+	const Received received = classify_received(bytes);
+	const auto *for_call = std::get_if<ForCall>(&received);
+	EXPECT_TRUE(for_call);
+	return grant_of(*for_call);
+}
+
+TEST(Grant, OfAReply_IsTaken)
+{
+	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}), 33u);
+	EXPECT_EQ(grant({7, 1, 0, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}), 0u);
+	EXPECT_EQ(grant({7, 1, 33, 1, 0, 0, 0}), 33u);
+}
+
+TEST(Grant, OfWhatMayBelongToTheOtherDirection_IsIgnored)
+{
+	EXPECT_EQ(grant({7, 1, 33, 4, 2}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 4, 1, 1, 1}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 2, 0, 0, 0, 0, 0}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 3}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 5}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0}), std::nullopt);
+	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7}), std::nullopt);
+}
+
 } // namespace
 } // namespace rpcordma::unit

@@ -4,16 +4,17 @@
 namespace rpcordma::proto {
 namespace {
 
-/// msg_type of an RPC Call (RFC 5531, 9).
+/// msg_type of an RPC message (RFC 5531, 9).
 constexpr std::uint32_t rpc_call = 0;
+constexpr std::uint32_t rpc_reply = 1;
 
-/// Whether the RPC message says that it is a Call. One too short to say so is not.
-bool is_call(wire::Bytes payload) noexcept
+/// Whether the RPC message says that it is of this type. One too short to say so is of none.
+bool is_of_type(wire::Bytes payload, std::uint32_t type) noexcept
 {
 	wire::Reader reader(payload);
 	const auto xid = reader.u32();
 	const auto message_type = reader.u32();
-	return xid && message_type && *message_type == rpc_call;
+	return xid && message_type && *message_type == type;
 }
 
 Received dropped_or_for_call(const wire::FixedFields &fixed, wire::Error error) noexcept
@@ -38,11 +39,23 @@ Received classify_received(wire::Bytes message) noexcept
 	if (!body)
 		return dropped_or_for_call(*fixed, body.error());
 
-	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_call(msg->payload))
+	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_of_type(msg->payload, rpc_call))
 		return ReverseCall{fixed->xid, fixed->credits, msg->chunks, msg->payload};
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && !nomsg->chunks.reads.empty())
 		return ReverseCall{fixed->xid, fixed->credits, nomsg->chunks, {}};
 	return ForCall{fixed->xid, fixed->credits, *body};
+}
+
+std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept
+{
+	if (!message.body)
+		return std::nullopt;
+	if (const auto *msg = std::get_if<wire::Msg>(&*message.body); msg && is_of_type(msg->payload, rpc_reply))
+		return message.credits;
+	// A Call would have had a Read list.
+	if (std::holds_alternative<wire::NoMsg>(*message.body))
+		return message.credits;
+	return std::nullopt;
 }
 
 } // namespace rpcordma::proto

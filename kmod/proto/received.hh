@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <variant>
 
 #include "wire/header.hh"
@@ -14,7 +15,7 @@ namespace rpcordma::proto {
 /// the body is an error and the call can expect nothing better.
 struct ForCall {
 	wire::Xid xid;
-	/// A grant, of which nothing is taken before the XID is known to be that of a call.
+	/// As it came: see grant_of().
 	std::uint32_t credits;
 	std::expected<wire::Body, wire::Error> body;
 };
@@ -44,5 +45,10 @@ using Received = std::variant<ForCall, ReverseCall, Dropped>;
 /// Decodes a message and finds what it is. RDMA_MSG's direction is that of the RPC message that it carries; RDMA_NOMSG
 /// with a Read list is a Call, because only a Call has one (RFC 8166, 3.4.5).
 [[nodiscard]] Received classify_received(wire::Bytes message) noexcept;
+
+/// The grant that the message carries, once it is known to be for a call of ours. None where nothing in the message says
+/// that it is a Reply, RDMA_ERROR above all: it might answer the other direction as well, and then its credit value has
+/// to be ignored (RFC 8167, 4.1).
+[[nodiscard]] std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept;
 
 } // namespace rpcordma::proto
