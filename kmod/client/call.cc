@@ -17,7 +17,6 @@ namespace {
 
 /* How many Receives more than needed are made when there are too few. */
 constexpr std::uint32_t receive_batch = 7;
-constexpr std::uint32_t reverse_receives = 4;
 
 proto::Stream stream_of(const xdr_buf &buffer, unsigned int eligible)
 {
@@ -137,6 +136,9 @@ int Transport::send(rpc_rqst *rqst) noexcept
 {
 	if (!rpcordma_xprt_connected(xprt_))
 		return -kernel::ENOTCONN;
+	/* What has no buffer of ours is a Reply of the reverse direction. */
+	if (!field::rpc_rqst::rq_buffer(rqst))
+		return send_reverse_reply(rqst);
 	/* A Call that is sent again on the same connection would take a second credit for one reply. */
 	if (field::rpc_rqst::rq_connect_cookie(rqst) == field::rpc_xprt::connect_cookie(xprt_)) {
 		close();
@@ -191,7 +193,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		kernel::Guard guard(lock_);
 		if (in_flight_ >= credits_.limit())
 			return Sent::no_room;
-		receives = in_flight_ + 1 + reverse_receives;
+		receives = in_flight_ + 1 + reverse_credits;
 	}
 	if (endpoint.receives().provide(receives, receive_batch, kernel::GFP_ATTEMPT) < receives)
 		return Sent::no_memory;

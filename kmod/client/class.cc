@@ -61,6 +61,8 @@ Transport::~Transport()
 {
 	while (Request *const request = free_.pop_front())
 		delete request;
+	while (ReverseRequest *const request = reverse_free_.pop_front())
+		delete request;
 }
 
 int Transport::print_source(char *buffer, std::size_t size) noexcept
@@ -225,21 +227,31 @@ unsigned short rpcordma_client_source_port(rpc_xprt *xprt)
 	return Transport::of(xprt).source_port();
 }
 
+/* What the reverse direction takes is made when it is first used. */
 int rpcordma_client_bc_setup(rpc_xprt *, unsigned int)
 {
 	return 0;
 }
 
-size_t rpcordma_client_bc_maxpayload(rpc_xprt *)
+size_t rpcordma_client_bc_maxpayload(rpc_xprt *xprt)
 {
-	return 1024;
+	return Transport::of(xprt).reverse_size();
 }
 
 unsigned int rpcordma_client_bc_num_slots(rpc_xprt *)
 {
-	return 2;
+	return client::reverse_credits;
 }
 
-void rpcordma_client_bc_free_rqst(rpc_rqst *) {}
+void rpcordma_client_bc_free_rqst(rpc_rqst *rqst)
+{
+	rpc_xprt *const xprt = field::rpc_rqst::rq_xprt(rqst);
 
-void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int) {}
+	Transport::of(xprt).keep_reverse(client::ReverseRequest::of(rqst));
+	xprt_put(xprt);
+}
+
+/* It lasts as long as the transport. */
+void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int)
+{
+}

@@ -14,8 +14,6 @@ namespace {
 constexpr unsigned long first_delay = 5 * kernel::HZ;
 /* How long a peer may take to answer an attempt. */
 constexpr unsigned long patience = 30 * kernel::HZ;
-/* Receives for messages that come without a Call of ours. */
-constexpr std::uint32_t reverse_credits = 4;
 
 int errno_of(proto::ConnectOutcome outcome)
 {

@@ -11,8 +11,6 @@ namespace field = kernel::field;
 
 namespace {
 
-constexpr std::uint32_t reverse_receives = 4;
-
 template <typename... Fs> struct Overloaded : Fs... {
 	using Fs::operator()...;
 };
@@ -66,7 +64,10 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
 	std::visit(Overloaded{
 			   [&](const proto::ForCall &message) { reply(message, buffer); },
-			   [&](const proto::ReverseCall &) { endpoint_->receives().give_back(buffer); },
+			   [&](const proto::ReverseCall &message) {
+				   reverse_call(message);
+				   endpoint_->receives().give_back(buffer);
+			   },
 			   [&](proto::Dropped) {
 				   statistics_.bad_replies++;
 				   endpoint_->receives().give_back(buffer);
@@ -82,7 +83,7 @@ void Transport::keep_receives() noexcept
 	std::uint32_t needed;
 	{
 		kernel::Guard guard(lock_);
-		needed = in_flight_ + reverse_receives;
+		needed = in_flight_ + reverse_credits;
 	}
 	(void)endpoint_->receives().provide(needed, 0, kernel::GFP_ATTEMPT);
 }

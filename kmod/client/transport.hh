@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "client/request.hh"
+#include "client/reverse.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "proto/credits.hh"
@@ -38,6 +39,9 @@ struct Statistics {
 	unsigned long registrations_made = 0;
 };
 
+/* Calls that the responder may have outstanding in the reverse direction, and Receives posted for them. */
+inline constexpr std::uint32_t reverse_credits = 4;
+
 /* Lives behind its rpc_xprt, in one allocation of sunrpc's. */
 class Transport final : private verbs::Endpoint::User {
     public:
@@ -66,6 +70,9 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int print_source(char *buffer, std::size_t size) noexcept;
 	[[nodiscard]] unsigned short source_port() noexcept;
 	void print_statistics(seq_file *file) noexcept;
+	/* The largest Call and Reply of the reverse direction, in bytes. */
+	[[nodiscard]] std::size_t reverse_size() noexcept;
+	void keep_reverse(ReverseRequest &request) noexcept;
 
     private:
 	friend class Request;
@@ -110,6 +117,10 @@ class Transport final : private verbs::Endpoint::User {
 	void fence(Request &request) noexcept;
 	void keep_receives() noexcept;
 
+	/* reverse.cc */
+	void reverse_call(const proto::ReverseCall &message) noexcept;
+	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
+
 	void lost() noexcept override;
 	void room() noexcept override;
 
@@ -137,6 +148,8 @@ class Transport final : private verbs::Endpoint::User {
 	std::uint32_t in_flight_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t abandoned_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t unclaimed_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	kernel::List<ReverseRequest> reverse_free_ RPCORDMA_GUARDED_BY(lock_);
+	std::uint32_t reverse_in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Numbers the connections. */
 	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Opaque<sockaddr_storage> source_ RPCORDMA_GUARDED_BY(lock_);

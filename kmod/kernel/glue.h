@@ -100,6 +100,10 @@ bool rpcordma_xprt_swapping(struct rpc_xprt *xprt);
 /* Whether the RPC has a reply at all. */
 bool rpcordma_reply_expected(struct rpc_task *task);
 
+/* reverse.c: hands a Call of the reverse direction to the service that awaits such; false where none does. Takes a
+ * reference to the transport, which goes back with xprt_put(). */
+bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request);
+
 /* address.c: what sunrpc shows of a transport's addresses. Process context. */
 int rpcordma_addresses_format(struct rpc_xprt *xprt);
 void rpcordma_addresses_free(struct rpc_xprt *xprt);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The reverse direction: Calls of the responder's on our connection (RFC 8167), such as NFSv4.1's callbacks. */
+#include "client/reverse.hh"
+
+#include <algorithm>
+
+#include "client/transport.hh"
+#include "wire/header.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+ReverseRequest *ReverseRequest::make(std::size_t size, gfp_t gfp) noexcept
+{
+	kernel::Owned<ReverseRequest> request(new (gfp) ReverseRequest);
+	if (!request)
+		return nullptr;
+	request->call_ = kernel::Block(size, gfp);
+	request->reply_ = kernel::Block(size, gfp);
+	if (!request->call_ || !request->reply_)
+		return nullptr;
+	return request.release();
+}
+
+ReverseRequest &ReverseRequest::of(rpc_rqst *rqst) noexcept
+{
+	return *kernel::owner_of(&ReverseRequest::rqst_, rqst);
+}
+
+void ReverseRequest::take(rpc_xprt *xprt, wire::Bytes payload) noexcept
+{
+	rpc_rqst *const rqst = rqst_.get();
+	__builtin_memset(rqst, 0, kernel::Layout<rpc_rqst>::size);
+	field::rpc_rqst::rq_xprt(rqst) = xprt;
+	field::rpc_rqst::rq_bc_pa_state(rqst) = 1ul << kernel::RPC_BC_PA_IN_USE;
+	/* The Payload stream begins with the XID, as it is on the wire. */
+	__builtin_memcpy(&field::rpc_rqst::rq_xid(rqst), payload.data(), sizeof(__be32));
+
+	__builtin_memcpy(call_.data(), payload.data(), payload.size());
+	const auto size = static_cast<unsigned int>(payload.size());
+	xdr_buf &call = field::rpc_rqst::rq_rcv_buf(rqst);
+	field::xdr_buf::head(&call) = call_.data();
+	field::xdr_buf::head_length(&call) = size;
+	field::xdr_buf::buflen(&call) = size;
+	field::xdr_buf::len(&call) = size;
+	field::xdr_buf::len(&field::rpc_rqst::rq_private_buf(rqst)) = size;
+
+	xdr_buf &reply = field::rpc_rqst::rq_snd_buf(rqst);
+	field::xdr_buf::head(&reply) = reply_.data();
+	field::xdr_buf::head_length(&reply) = reply_.size();
+	field::xdr_buf::buflen(&reply) = static_cast<unsigned int>(reply_.size());
+}
+
+/* Chunks in the reverse direction are not taken yet, nor more Calls than were granted: such a Call is dropped, and its
+ * sender sends it again or gives up. */
+void Transport::reverse_call(const proto::ReverseCall &message) noexcept
+{
+	if (message.payload.empty() || !message.chunks.reads.empty() || !message.chunks.writes.empty() ||
+	    message.chunks.reply)
+		return;
+	ReverseRequest *request;
+	{
+		kernel::Guard guard(lock_);
+		if (reverse_in_use_ == reverse_credits)
+			return;
+		reverse_in_use_++;
+		request = reverse_free_.pop_front();
+	}
+	if (request && request->size() < message.payload.size()) {
+		delete request;
+		request = nullptr;
+	}
+	if (!request)
+		request = ReverseRequest::make(reverse_size(), kernel::GFP_ATTEMPT);
+	if (!request || request->size() < message.payload.size()) {
+		delete request;
+		kernel::Guard guard(lock_);
+		reverse_in_use_--;
+		return;
+	}
+	request->take(xprt_, message.payload);
+	if (!rpcordma_reverse_enqueue(xprt_, request->rqst()))
+		keep_reverse(*request);
+}
+
+std::size_t Transport::reverse_size() noexcept
+{
+	kernel::Guard guard(lock_);
+	const std::uint32_t threshold = endpoint_ ? std::min(endpoint_->agreement().inline_thresholds.call,
+							     endpoint_->agreement().inline_thresholds.reply) :
+						    RPCRDMA_V1_DEFAULT_INLINE;
+	return std::min<std::size_t>(threshold, kernel::PAGE_SIZE) - wire::chunks_size(0, 0, 0) - RPCRDMA_V1_FIXED_SIZE;
+}
+
+void Transport::keep_reverse(ReverseRequest &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	reverse_in_use_--;
+	reverse_free_.push_front(request);
+}
+
+int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
+{
+	const xdr_buf &reply = field::rpc_rqst::rq_snd_buf(rqst);
+	const std::uint32_t seen = room_events_.load();
+	verbs::SendBuffer *const buffer = endpoint_->sends().begin(0, kernel::GFP_ATTEMPT);
+	if (!buffer)
+		return wait_for_room(seen);
+
+	const auto xid = wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
+	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, {});
+	const unsigned int size = field::xdr_buf::len(&reply);
+	if (!header || *header + size > endpoint_->agreement().inline_thresholds.call ||
+	    read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + *header, size) != 0) {
+		endpoint_->sends().abandon(*buffer, 0);
+		return -kernel::EMSGSIZE;
+	}
+	if (endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*header) + size, {}))
+		return 0;
+	close();
+	return -kernel::ENOTCONN;
+}
+
+} // namespace rpcordma::client
