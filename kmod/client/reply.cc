@@ -116,7 +116,8 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		statistics_.bad_replies++;
 		return let_go(rqst, buffer);
 	}
-	useful_ = true;
+	if (!useful_.exchange(true))
+		field::rpc_xprt::reestablish_timeout(xprt_) = 0;
 	request.reply_ = &buffer;
 	request.verdict_ = judge(message, request.offer());
 	if (!check_remote_invalidation(request, buffer))

@@ -132,7 +132,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* This mount's, where it is not the default. */
 	kernel::Opaque<rpc_timeout> timeout_;
 	/* Whether the last connection brought a reply. Attempts follow each other slower and slower until one does. */
-	bool useful_ = true;
+	std::atomic<bool> useful_{true};
 
 	/* The send lock of sunrpc's covers changes; what runs without that lock looks under lock_. Completions may use
 	 * it as it is, because close() waits for them. */

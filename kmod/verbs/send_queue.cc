@@ -113,18 +113,18 @@ bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain registrations
 	field::ib_sge::length(buffer.element_.get()) = size;
 	registrations.append(buffer.request_.get());
 
-	kernel::Guard guard(lock_);
-	reserved_ -= registrations.count;
-	posted_ += registrations.count;
-	buffer.mark_ = posted_;
-	in_queue_.push_back(buffer);
-	/* A completion is needed for the last buffer to come back, and before unsignalled requests fill the queue. */
-	const bool signalled = free_.empty() || posted_ - signalled_ >= depth_ / 4;
-	if (signalled)
-		signalled_ = posted_;
-	field::ib_send_wr::send_flags(buffer.request_.get()) = signalled ? kernel::IB_SEND_SIGNALED : 0;
-	/* Under the lock, so that marks are in the order of the queue. */
-	return !stopped_ && rpcordma_post_send(qp_, registrations.first) == 0;
+	bool posted;
+	{
+		kernel::Guard guard(lock_);
+		/* A completion is needed for the last buffer to come back, and before unsignalled requests fill the queue. */
+		const bool signalled = free_.empty() || posted_ + registrations.count - signalled_ >= depth_ / 4;
+		field::ib_send_wr::send_flags(buffer.request_.get()) = signalled ? kernel::IB_SEND_SIGNALED : 0;
+		in_queue_.push_back(buffer);
+		posted = post_locked(registrations, buffer, signalled);
+	}
+	if (!posted)
+		listener_.send_failed();
+	return posted;
 }
 
 bool SendQueue::post(Chain invalidations, Signal &signal) noexcept
@@ -133,23 +133,33 @@ bool SendQueue::post(Chain invalidations, Signal &signal) noexcept
 	field::ib_send_wr::send_flags(invalidations.last) = kernel::IB_SEND_SIGNALED;
 	signal.queue_ = this;
 
-	kernel::Guard guard(lock_);
+	bool posted;
+	{
+		kernel::Guard guard(lock_);
+		posted = post_locked(invalidations, signal, true);
+	}
+	if (!posted)
+		listener_.send_failed();
+	return posted;
+}
+
+/* Posts under the lock, so that marks are in the order of the queue. */
+bool SendQueue::post_locked(Chain chain, Signal &signal, bool signalled) noexcept
+{
 	if (stopped_)
 		return false;
-	reserved_ -= invalidations.count;
-	posted_ += invalidations.count;
-	signalled_ = posted_;
+	reserved_ -= chain.count;
+	posted_ += chain.count;
 	signal.mark_ = posted_;
-	return rpcordma_post_send(qp_, invalidations.first) == 0;
+	if (signalled)
+		signalled_ = posted_;
+	return rpcordma_post_send(qp_, chain.first) == 0;
 }
 
 void SendQueue::release(std::uint32_t count) noexcept
 {
-	{
-		kernel::Guard guard(lock_);
-		reserved_ -= count;
-	}
-	listener_.send_room();
+	kernel::Guard guard(lock_);
+	reserved_ -= count;
 }
 
 void SendQueue::stop() noexcept

@@ -151,6 +151,7 @@ class SendQueue : public kernel::Heap {
     private:
 	friend class Signal;
 	SendBuffer *make(gfp_t gfp) noexcept;
+	[[nodiscard]] bool post_locked(Chain chain, Signal &signal, bool signalled) noexcept RPCORDMA_REQUIRES(lock_);
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)
 	{
