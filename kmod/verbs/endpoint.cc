@@ -232,10 +232,11 @@ void Endpoint::attempt_ended(ConnectEvent event, int status) noexcept
 
 void Endpoint::stop() noexcept
 {
+	/* What fails from here on is meant to. */
+	lost_.store(true);
 	receives_->stop();
 	sends_->stop();
 	registrations_->stop();
-	lost_.store(true);
 	rdma_disconnect(id_);
 	ib_drain_qp(field::rdma_cm_id::qp(id_));
 }
