@@ -109,7 +109,8 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		advertising = request.advertising_;
 		if (awaited) {
 			request.state_ = Request::State::replied;
-			credits_.granted(message.credits);
+			if (const auto grant = proto::grant_of(message))
+				credits_.granted(*grant);
 		}
 	}
 	if (!awaited) {

@@ -25,6 +25,12 @@ constexpr std::uint32_t most_payload_pages = 257;
 /* Attempts of the device before the connection is lost: few, so that another path is tried soon. */
 constexpr u8 retries = 6;
 
+/* What a limit of the device's leaves. */
+constexpr std::uint32_t left(int limit, std::uint32_t taken)
+{
+	return limit > static_cast<int>(taken) ? static_cast<std::uint32_t>(limit) - taken : 0;
+}
+
 /* The number of segments of the largest Call or Reply: its pages, head and tail. */
 constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
 {
@@ -74,13 +80,18 @@ ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 		return Outcome::no_device;
 	}
 
-	const auto most_requests = static_cast<std::uint32_t>(field::ib_device::max_qp_wr(device)) - drain_requests;
+	const auto most_requests = left(field::ib_device::max_qp_wr(device), drain_requests);
 	reverse_credits_ = wishes.reverse_credits;
+	const std::uint32_t fixed_receives = reverse_credits_ + receive_batch;
 	credits_ = std::min({wishes.credits, most_requests / send_requests_per_call,
-			     most_requests - reverse_credits_ - receive_batch});
-	if (credits_ == 0)
+			     left(static_cast<int>(most_requests), fixed_receives),
+			     left(field::ib_device::max_cqe(device), fixed_receives + 2 * drain_requests) /
+				     (send_requests_per_call + 1)});
+	if (credits_ == 0) {
+		rpcordma_log_error("device %s has too short queues: it cannot be used", field::ib_device::name(device));
 		return Outcome::no_device;
-	const std::uint32_t receive_depth = credits_ + reverse_credits_ + receive_batch;
+	}
+	const std::uint32_t receive_depth = credits_ + fixed_receives;
 
 	ib_pd *const pd = __ib_alloc_pd(device, 0, "rpcordma");
 	if (rpcordma_pointer_error(pd) != 0)
