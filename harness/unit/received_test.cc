@@ -208,5 +208,34 @@ TEST(Grant, OfWhatMayBelongToTheOtherDirection_IsIgnored)
 	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7}), std::nullopt);
 }
 
+bool servable(Words words)
+{
+	const Exact bytes = message(words);
+	const Received received = classify_received(bytes);
+	const auto *call = std::get_if<ReverseCall>(&received);
+	EXPECT_TRUE(call);
+	return can_be_served(*call);
+}
+
+TEST(ReverseCall, WithoutChunks_IsServed)
+{
+	EXPECT_TRUE(servable({7, 1, 3, 0, 0, 0, 0, 7, 0}));
+	EXPECT_TRUE(servable({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(ReverseCall, WithChunksOfAnyKind_IsRefused)
+{
+	EXPECT_FALSE(servable({7, 1, 3, 0, 1, 4, 1, 1, 0, 0, 0, 0, 0, 7, 0}));
+	EXPECT_FALSE(servable({7, 1, 3, 0, 0, 1, 0, 0, 0, 7, 0}));
+	EXPECT_FALSE(servable({7, 1, 3, 0, 0, 0, 1, 0, 7, 0}));
+	EXPECT_FALSE(servable({7, 1, 3, 1, 1, 0, 1, 100, 0, 0, 0, 0, 0}));
+}
+
+TEST(ReverseCall, WithAnotherXidInItsPayload_IsRefused)
+{
+	EXPECT_FALSE(servable({7, 1, 3, 0, 0, 0, 0, 8, 0}));
+	EXPECT_FALSE(can_be_served({.xid = wire::Xid{0}, .credits = 1, .chunks = {}, .payload = {}}));
+}
+
 } // namespace
 } // namespace rpcordma::unit

@@ -58,4 +58,13 @@ std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept
 	return std::nullopt;
 }
 
+bool can_be_served(const ReverseCall &call) noexcept
+{
+	const bool has_chunks = !call.chunks.reads.empty() || !call.chunks.writes.empty() || call.chunks.reply;
+	if (has_chunks)
+		return false;
+	wire::Reader reader(call.payload);
+	return reader.u32() == std::to_underlying(call.xid);
+}
+
 } // namespace rpcordma::proto

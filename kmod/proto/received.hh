@@ -51,4 +51,9 @@ using Received = std::variant<ForCall, ReverseCall, Dropped>;
 /// to be ignored (RFC 8167, 4.1).
 [[nodiscard]] std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept;
 
+/// Whether a Call in the reverse direction can be served by one who takes no chunks there. Where not, it is answered with
+/// ERR_CHUNK: it has chunks (RFC 8167, 5.3), or another XID in its Payload stream than in its header (rfc5666bis-04,
+/// 5.5.2).
+[[nodiscard]] bool can_be_served(const ReverseCall &call) noexcept;
+
 } // namespace rpcordma::proto
