@@ -15,7 +15,7 @@ cxx-dialect := -std=gnu++2b -ffreestanding -fbuiltin -fno-exceptions -fno-rtti -
 	       -fno-reorder-blocks-and-partition
 
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \
-		-Wsuggest-override -Wmissing-declarations -Werror=return-type -Werror=date-time
+		-Wsuggest-override -Wdeprecated-copy-dtor -Wmissing-declarations -Werror=return-type -Werror=date-time
 
 # Full debug information of C++ makes pahole fail, and with it the module's BTF.
 cxx-debug := -g1
