@@ -82,7 +82,7 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs each test that names a cell in all the cells that it is for."""
     if "cell" in metafunc.fixturenames:
-        metafunc.parametrize("cell", cells_of(metafunc), ids=str, scope="session")
+        metafunc.parametrize("cell", cells_of(metafunc), ids=str)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
@@ -204,6 +204,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
               "commit": commit(), "time": time.strftime("%Y-%m-%d %H:%M:%S")}
     with RESULTS.open("a", encoding="utf-8") as results:
         results.write(json.dumps(record) + "\n")
+    if report.failed:
+        # Here at once, while pytest shows it when all tests have run.
+        LOG_DIRECTORY.mkdir(parents=True, exist_ok=True)
+        with (LOG_DIRECTORY / "failures.txt").open("a", encoding="utf-8") as failures:
+            failures.write(f"==== {report.nodeid}\n{report.longreprtext}\n")
 
 
 def commit() -> str:

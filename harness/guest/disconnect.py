@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Breaks the connections to an NFS server while RPCs wait for replies.
+
+    disconnect.py COUNT
+
+Each time: waits for an RPC in flight, writes the server's address to sunrpc's sysfs, which makes
+the transport drop its connection, and waits until mountstats counts a new one.
+"""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+SECONDS_EACH = 120
+# Neither file can be waited for: this is how often they are looked at.
+LOOK_EVERY = 0.005
+
+
+def connects() -> int:
+    """How many connections were made to RDMA servers."""
+    stats = Path("/proc/self/mountstats").read_text()
+    return sum(int(count) for count in re.findall(r"\txprt:\trdma \d+ \d+ (\d+) ", stats))
+
+
+def transport() -> Path:
+    """The sysfs directory of the one transport over RDMA that is connected."""
+    found = list(Path("/sys/kernel/sunrpc/xprt-switches").glob("switch-*/xprt-*-rdma"))
+    if len(found) != 1:
+        sys.exit(f"there should be one transport: {found}")
+    return found[0]
+
+
+def in_flight(directory: Path) -> bool:
+    """Whether an RPC waits for its reply."""
+    try:
+        waiting = re.search(r"pending_q_len=(\d+)", (directory / "xprt_info").read_text())
+    except OSError:
+        return False
+    # While there is no connection, the file says only that.
+    return waiting is not None and int(waiting[1]) > 0
+
+
+def wait_for(what: str, condition) -> None:
+    """Waits until a condition holds."""
+    deadline = time.monotonic() + SECONDS_EACH
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit(f"in {SECONDS_EACH} s there was no {what}")
+        time.sleep(LOOK_EVERY)
+
+
+def main() -> None:
+    """Does it as often as the command line says."""
+    directory = transport()
+    address = (directory / "dstaddr").read_text()
+    for number in range(1, int(sys.argv[1]) + 1):
+        wait_for("RPC in flight", lambda: in_flight(directory))
+        before = connects()
+        (directory / "dstaddr").write_text(address)
+        wait_for("new connection", lambda: connects() > before)  # noqa: B023
+        print(f"disconnect {number}", flush=True)
+
+
+main()

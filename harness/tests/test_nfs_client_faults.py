@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What goes wrong on real machines, while files are read and written and compared."""
+
+import pytest
+from expectations import MEBIBYTE, drop_caches, mounted
+from workloads import fio, guest_python, verified_io, wait_for_round
+
+from lab import Pair
+
+CGROUP = "/sys/fs/cgroup/tight"
+
+
+def test_forced_disconnects_lose_nothing(pair: Pair, version: str, full: bool) -> None:
+    """500 times the connection breaks with RPCs in flight: each is sent again, none is lost."""
+    count = 500 if full else 50
+    with mounted(pair, version, export="ext4") as mount:
+        before = mount.stats()
+        with verified_io(pair):
+            pair.client.run(guest_python("disconnect.py", count), timeout=60 * count)
+        after = mount.stats()
+        assert after.total("connect_count") - before.total("connect_count") == count
+        assert after.retransmissions() > before.retransmissions()
+        assert after.total("bad_replies") == before.total("bad_replies")
+
+
+def test_a_server_that_is_killed_and_comes_back_is_found_again(pair: Pair, version: str) -> None:
+    """The client waits while the server is away, and goes on when it is back."""
+    with mounted(pair, version, export="ext4") as mount:
+        before = mount.stats()
+        with verified_io(pair) as processes:
+            pair.server.kill()
+            pair.restart_server()
+            wait_for_round(processes)
+        assert mount.stats().total("connect_count") > before.total("connect_count")
+
+
+def test_a_device_that_is_removed_and_added_again_is_used_again(pair: Pair, version: str) -> None:
+    """Removal releases everything at once, and I/O goes on when the device returns."""
+    with mounted(pair, version, export="ext4") as mount:
+        before = mount.stats()
+        with verified_io(pair) as processes:
+            pair.client.script("network", "remove")
+            assert pair.client.output("rdma link") == ""
+            pair.client.script("network", "add")
+            wait_for_round(processes)
+        assert mount.stats().total("connect_count") > before.total("connect_count")
+
+
+def test_many_mounts_and_unmounts(pair: Pair, version: str, full: bool) -> None:
+    """100 times: mount, write, read, unmount."""
+    count = 100 if full else 10
+    for number in range(count):
+        with mounted(pair, version):
+            pair.client.run(f"echo {number} >/mnt/file && sync /mnt/file")
+            assert pair.server.output("cat /srv/nfs/tmpfs/file") == f"{number}\n"
+            pair.client.run("rm /mnt/file")
+
+
+@pytest.fixture(name="tight_memory")
+def fixture_tight_memory(pair: Pair) -> str:
+    """The words before a command that let it have 48 MiB of memory, caches and all."""
+    # NFS has no write-back of its own for a control group: without the global limits on dirty
+    # pages, the kernel would find nothing clean in the group and kill, on any transport.
+    pair.client.run("echo +memory >/sys/fs/cgroup/cgroup.subtree_control && "
+                    f"mkdir -p {CGROUP} && echo 48M >{CGROUP}/memory.max && "
+                    "echo 4194304 >/proc/sys/vm/dirty_background_bytes && "
+                    "echo 16777216 >/proc/sys/vm/dirty_bytes")
+    return f"echo $$ >{CGROUP}/cgroup.procs && exec"
+
+
+def memory_events(pair: Pair) -> dict[str, int]:
+    """How often the limit was hit, and how often something was killed for it."""
+    words = pair.client.read(f"{CGROUP}/memory.events").split()
+    return dict(zip(words[::2], map(int, words[1::2])))
+
+
+def test_buffered_writes_in_tight_memory_go_on(pair: Pair, version: str, full: bool,
+                                               tight_memory: str) -> None:
+    """Dirty pages are written out when nothing else can make room, and come back right."""
+    size = (640 if full else 64) * MEBIBYTE
+    with mounted(pair, version, export="ext4"):
+        before = memory_events(pair)
+        pair.client.run(
+            f"cd /tmp; {tight_memory} fio --name=tight --filename=/mnt/tight --size={size} "
+            "--bs=64k --rw=randwrite --ioengine=psync --verify=crc32c --do_verify=0 "
+            "--end_fsync=1 --verify_state_save=0", timeout=1800)
+        after = memory_events(pair)
+        assert after["max"] > before["max"], "memory was not tight"
+        assert after["oom_kill"] == before["oom_kill"]
+        drop_caches(pair)
+        fio(pair, "--filename=/mnt/tight", f"--size={size}", "--bs=64k", "--rw=read", timeout=1800)
+        pair.client.run("rm /mnt/tight")
+
+
+def test_swap_to_a_file_on_the_mount(pair: Pair, version: str, full: bool,
+                                     tight_memory: str) -> None:
+    """Memory that went out over the transport comes back as it was."""
+    size = 512 if full else 96
+    with mounted(pair, version, export="ext4"):
+        pair.client.run(f"dd if=/dev/zero of=/mnt/swap bs=1M count={size + 32} oflag=direct && "
+                        "chmod 600 /mnt/swap && mkswap /mnt/swap && swapon /mnt/swap", timeout=600)
+        before = memory_events(pair)
+        swapped = pair.client.output(f"{tight_memory} {guest_python('memory.py', size)}",
+                                     timeout=1800)
+        assert int(swapped) > (size - 48) * 1024
+        assert memory_events(pair)["oom_kill"] == before["oom_kill"]
+        pair.client.run("swapoff /mnt/swap && rm /mnt/swap", timeout=600)

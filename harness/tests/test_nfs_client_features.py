@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What NFS has besides files: locks, Kerberos, ACLs, extended attributes, long links."""
+
+import pytest
+from expectations import MEBIBYTE, assert_carried_by_rdma, drop_caches, mounted
+from workloads import guest_python
+
+from lab import Pair
+
+
+@pytest.mark.versions("3")
+def test_a_lock_is_seen_by_both_sides(pair: Pair, version: str) -> None:
+    """What one side has locked, the other finds busy, until it is released."""
+    here, there = "/mnt/locked", "/srv/nfs/ext4/locked"
+    with mounted(pair, version, export="ext4"):
+        pair.client.run(f"echo x >{here}")
+        holder = pair.client.spawn(guest_python("lock.py", "hold", here))
+        holder.expect("locked", timeout=60)
+        assert pair.server.output(guest_python("lock.py", "try", there)) == "busy\n"
+        holder.kill()
+        holder.wait(60)
+        assert pair.server.output(guest_python("lock.py", "try", there)) == "free\n"
+
+        holder = pair.server.spawn(guest_python("lock.py", "hold", there))
+        holder.expect("locked", timeout=60)
+        assert pair.client.output(guest_python("lock.py", "try", here)) == "busy\n"
+        waiter = pair.client.spawn(guest_python("lock.py", "hold", here))
+        assert waiter.status is None
+        holder.kill()
+        waiter.expect("locked", timeout=120)
+        waiter.kill()
+        waiter.wait(60)
+        pair.client.run(f"rm {here}")
+
+
+def set_up_kerberos(pair: Pair) -> None:
+    """Makes the realm, unless this pair has it."""
+    if pair.client.run("test -e /etc/krb5.keytab", check=False).status != 0:
+        keytab = pair.server.script("kerberos", "server", timeout=300)
+        pair.client.script("kerberos", "client", keytab.strip())
+
+
+@pytest.mark.parametrize("flavour", ("krb5", "krb5i", "krb5p"))
+def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> None:
+    """Files travel unharmed; data that integrity or privacy covers does not travel by itself."""
+    set_up_kerberos(pair)
+    with mounted(pair, version, options=f"sec={flavour}", server="server.lab.test") as mount:
+        assert mount.options()["sec"] == flavour
+        before = mount.stats()
+        checksum = pair.client.output(
+            f"head -c {8 * MEBIBYTE} /dev/urandom >/tmp/secret && cp /tmp/secret /mnt/secret && "
+            "sync /mnt/secret && sha256sum </tmp/secret", timeout=300)
+        written = mount.stats()
+        assert pair.server.output("sha256sum </srv/nfs/tmpfs/secret") == checksum
+        drop_caches(pair)
+        assert pair.client.output("sha256sum </mnt/secret", timeout=300) == checksum
+        pair.client.run("rm /mnt/secret")
+    long_calls = written.total("nomsg_calls") - before.total("nomsg_calls")
+    if flavour == "krb5":
+        assert long_calls == 0
+    else:
+        assert long_calls >= 8
+
+
+@pytest.mark.versions("3", "4.2")
+def test_long_acls_are_set_and_shown(pair: Pair, version: str) -> None:
+    """An ACL too long for a message goes to the server and comes back."""
+    users = range(2000, 2200)
+    with mounted(pair, version, export="ext4"):
+        pair.client.run("echo x >/mnt/acl")
+        if version == "3":
+            entries = [f"user:{user}:rw-" for user in users]
+            pair.client.run(f"setfacl -m {','.join(entries)} /mnt/acl")
+        else:
+            # Each is added to the list that the server has, so that reading a long one counts too.
+            entries = ["A::OWNER@:rwatTcCy", *(f"A::{user}:rwtcy" for user in users),
+                       "A::GROUP@:rtcy", "A::EVERYONE@:rtcy"]
+            pair.client.write("/tmp/acl", "\n".join(entries) + "\n")
+            pair.client.run("nfs4_setfacl -S /tmp/acl /mnt/acl")
+        on_server = pair.server.output("getfacl --omit-header --absolute-names "
+                                       "--numeric /srv/nfs/ext4/acl").split()
+        assert [line for line in on_server if line.startswith("user:2")] == [
+            f"user:{user}:rw-" for user in users]
+        drop_caches(pair)
+        shown = pair.client.output("getfacl --omit-header --absolute-names --numeric /mnt/acl"
+                                   if version == "3" else "nfs4_getfacl /mnt/acl")
+        missing = [user for user in users if f":{user}:" not in shown]
+        assert not missing
+        pair.client.run("rm /mnt/acl")
+
+
+@pytest.mark.versions("4.2")
+def test_large_extended_attributes_come_back(pair: Pair, version: str) -> None:
+    """A value of 60,000 bytes, and a list of 500 names."""
+    program = "import os, random; v = random.Random(1).randbytes(60000); f = '/mnt/x'; "
+    look = "import os, random; v = random.Random(1).randbytes(60000); f = '/srv/nfs/xfs/x'; "
+    same = "assert os.getxattr(f, 'user.large') == v; assert len(os.listxattr(f)) == 501"
+    with mounted(pair, version, export="xfs"):
+        pair.client.run("echo x >/mnt/x")
+        pair.client.run(f"/usr/bin/python3 -c \"{program} os.setxattr(f, 'user.large', v); "
+                        "[os.setxattr(f, f'user.a-long-name-{i}', b'x') for i in range(500)]\"",
+                        timeout=300)
+        pair.server.run(f"/usr/bin/python3 -c \"{look} {same}\"")
+        drop_caches(pair)
+        pair.client.run(f"/usr/bin/python3 -c \"{program} {same}\"")
+        pair.client.run("rm /mnt/x")
+
+
+def test_long_symbolic_links_are_read(pair: Pair, version: str) -> None:
+    """Targets of up to 4,000 bytes, made by either side."""
+    lengths = (1, 100, 1000, 2000, 3000, 4000)
+    with mounted(pair, version):
+        for length in lengths:
+            target = "x" * length
+            pair.client.run(f"ln -s {target} /mnt/link{length}")
+            pair.server.run(f"ln -s {target} /srv/nfs/tmpfs/served{length}")
+            assert pair.server.output(f"readlink -n /srv/nfs/tmpfs/link{length}") == target
+        drop_caches(pair)
+        for length in lengths:
+            assert pair.client.output(f"readlink -n /mnt/link{length}") == "x" * length
+            assert pair.client.output(f"readlink -n /mnt/served{length}") == "x" * length
+        pair.client.run("rm /mnt/link* /mnt/served*")
+
+
+def test_an_ipv6_server_is_mounted(pair: Pair, version: str) -> None:
+    """The netid rdma6."""
+    with mounted(pair, version, server=pair.SERVER_ADDRESS_6, protocol="rdma6") as mount:
+        assert mount.options()["proto"] == "rdma6"
+        checksum = pair.client.output("head -c 1M /dev/urandom >/tmp/six && cp /tmp/six /mnt/six "
+                                      "&& sync /mnt/six && sha256sum </tmp/six")
+        assert pair.server.output("sha256sum </srv/nfs/tmpfs/six") == checksum
+        pair.client.run("rm /mnt/six")
+
+
+def test_a_namespace_without_the_device_cannot_mount(pair: Pair, version: str) -> None:
+    """Soft-RoCE lives in the first network namespace: a mount in another fails, and it can go."""
+    remote = "10.9.0.1:" + ("/srv/nfs/tmpfs" if version == "3" else "/tmpfs")
+    options = f"vers={version},proto=rdma,port=20049,soft,timeo=50,retrans=1,retry=0"
+    for _ in range(3):
+        pair.client.run("ip netns add elsewhere && ip -n elsewhere link set lo up")
+        attempt = pair.client.run(
+            "ip netns exec elsewhere mount -t nfs -o "
+            f"{options}{',mountproto=tcp,nolock' if version == '3' else ''} {remote} /mnt",
+            timeout=300, check=False)
+        assert attempt.status != 0
+        pair.client.run("ip netns delete elsewhere")
+    with mounted(pair, version) as mount:
+        assert_carried_by_rdma(pair, mount)
+
+
+@pytest.mark.once_per_pair
+@pytest.mark.clients("6.12")
+def test_transport_layer_security_is_refused(pair: Pair) -> None:
+    """xprtsec= is for TCP: with RDMA the mount fails at once. (Linux 6.1 has no such option.)"""
+    attempt = pair.client.run("mount -t nfs -o vers=4.2,proto=rdma,port=20049,xprtsec=tls,retry=0 "
+                              f"{pair.SERVER_ADDRESS}:/tmpfs /mnt", timeout=60, check=False)
+    assert attempt.status != 0
+    assert "nfs" not in pair.client.output("awk '$2 == \"/mnt\"' /proc/mounts")
