@@ -40,7 +40,7 @@ void Transport::connect(rpc_task *task) noexcept
 	if (!xprt_lock_connect(xprt_, task, this))
 		return;
 	unsigned long delay = 0;
-	if (!useful_) {
+	if (failed_) {
 		delay = xprt_reconnect_delay(xprt_);
 		xprt_reconnect_backoff(xprt_, first_delay);
 	}
@@ -60,49 +60,64 @@ void Transport::attempt() noexcept
 			.receive_size = rpcordma_max_inline_read,
 			.remote_invalidation = true},
 	};
-	useful_ = false;
-	auto endpoint = verbs::Endpoint::connect(wishes, patience, *this);
+	const proto::ConnectOutcome outcome = connect_to(wishes);
 
 	rpcordma_xprt_clear_connecting(xprt_);
-	/* Those that wait are to look again. */
-	int status = -kernel::EAGAIN;
-	if (endpoint) {
-		{
-			kernel::Guard guard(lock_);
-			endpoint_ = std::move(*endpoint);
-			credits_ = proto::Credits(endpoint_->credits());
-			in_flight_ = 0;
-			abandoned_ = 0;
-			unclaimed_ = 0;
-			connection_++;
-			__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
-		}
-		statistics_.registrations_made += endpoint_->registrations().size();
+	failed_ = outcome != proto::ConnectOutcome::connected;
+	if (!failed_) {
 		field::rpc_xprt::connect_cookie(xprt_)++;
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
 		rpcordma_xprt_set_connected(xprt_);
-	} else {
-		status = errno_of(endpoint.error());
 	}
 	xprt_unlock_connect(xprt_, this);
-	xprt_wake_pending_tasks(xprt_, status);
+	/* Those that wait are to look again, or are told why there is no connection. */
+	xprt_wake_pending_tasks(xprt_, failed_ ? errno_of(outcome) : -kernel::EAGAIN);
 	rpcordma_reclaim_scope_leave(scope);
+}
+
+proto::ConnectOutcome Transport::connect_to(const verbs::EndpointWishes &wishes) noexcept
+{
+	auto endpoint = verbs::Endpoint::create(wishes, *this);
+	if (!endpoint)
+		return endpoint.error();
+	useful_ = false;
+	{
+		kernel::Guard guard(lock_);
+		endpoint_ = std::move(*endpoint);
+		credits_ = proto::Credits(endpoint_->credits());
+		in_flight_ = 0;
+		abandoned_ = 0;
+		unclaimed_ = 0;
+		connection_++;
+		__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
+	}
+	statistics_.registrations_made += endpoint_->registrations().size();
+	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
+	if (outcome != proto::ConnectOutcome::connected)
+		drop_endpoint();
+	return outcome;
 }
 
 void Transport::close() noexcept
 {
-	if (endpoint_) {
-		endpoint_->stop();
-		sweep();
-		kernel::Owned<verbs::Endpoint> old;
-		{
-			kernel::Guard guard(lock_);
-			old = std::move(endpoint_);
-		}
-	}
+	drop_endpoint();
 	field::rpc_xprt::connect_cookie(xprt_)++;
 	xprt_disconnect_done(xprt_);
+}
+
+void Transport::drop_endpoint() noexcept
+{
+	if (!endpoint_)
+		return;
+	endpoint_->stop();
+	sweep();
+	/* Under the lock for those who look, but not destroyed under it. */
+	kernel::Owned<verbs::Endpoint> old;
+	{
+		kernel::Guard guard(lock_);
+		old = std::move(endpoint_);
+	}
 }
 
 /* The queue pair is drained: no peer reaches anything any more, and no completion comes. */
@@ -150,6 +165,9 @@ void Transport::set_timeouts(unsigned long connect, unsigned long reconnect) noe
 
 void Transport::lost() noexcept
 {
+	/* A responder that accepts connections and ends them at once is not asked again at once. */
+	if (!useful_)
+		failed_ = true;
 	xprt_force_disconnect(xprt_);
 }
 

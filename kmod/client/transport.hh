@@ -79,6 +79,8 @@ class Transport final : private verbs::Endpoint::User {
 
 	/* connect.cc */
 	void attempt() noexcept;
+	[[nodiscard]] proto::ConnectOutcome connect_to(const verbs::EndpointWishes &wishes) noexcept;
+	void drop_endpoint() noexcept;
 	void sweep() noexcept;
 
 	/* call.cc */
@@ -131,8 +133,10 @@ class Transport final : private verbs::Endpoint::User {
 	kernel::Opaque<delayed_work> connect_work_;
 	/* This mount's, where it is not the default. */
 	kernel::Opaque<rpc_timeout> timeout_;
-	/* Whether the last connection brought a reply. Attempts follow each other slower and slower until one does. */
-	std::atomic<bool> useful_{true};
+	/* Whether the last attempt to connect came to nothing: the next ones follow each other slower and slower. */
+	std::atomic<bool> failed_{false};
+	/* Whether this connection has brought a reply. */
+	std::atomic<bool> useful_{false};
 
 	/* The send lock of sunrpc's covers changes; what runs without that lock looks under lock_. Completions may use
 	 * it as it is, because close() waits for them. */

@@ -39,20 +39,16 @@ constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
 
 } // namespace
 
-std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::connect(const EndpointWishes &wishes,
-									 unsigned long patience, User &user) noexcept
+std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::create(const EndpointWishes &wishes, User &user) noexcept
 {
 	kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
 	if (!endpoint)
 		return std::unexpected(ConnectOutcome::try_again);
+	endpoint->own_ = wishes.own;
 	if (const Outcome outcome = endpoint->resolve(wishes); outcome != Outcome::connected)
 		return std::unexpected(outcome);
 	if (const Outcome outcome = endpoint->create_queues(wishes); outcome != Outcome::connected)
 		return std::unexpected(outcome);
-	if (const Outcome outcome = endpoint->establish(wishes, patience); outcome != Outcome::connected) {
-		endpoint->stop();
-		return std::unexpected(outcome);
-	}
 	return endpoint;
 }
 
@@ -149,9 +145,9 @@ ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 	return Outcome::connected;
 }
 
-ConnectOutcome Endpoint::establish(const EndpointWishes &wishes, unsigned long patience) noexcept
+ConnectOutcome Endpoint::establish(unsigned long patience) noexcept
 {
-	const auto private_data = wishes.own.encode();
+	const auto private_data = own_.encode();
 	kernel::Opaque<rdma_conn_param> parameters;
 	rdma_conn_param *const wanted = parameters.get();
 	field::rdma_conn_param::private_data(wanted) = private_data.data();
@@ -163,10 +159,7 @@ ConnectOutcome Endpoint::establish(const EndpointWishes &wishes, unsigned long p
 	field::rdma_conn_param::retry_count(wanted) = retries;
 	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
 
-	const Outcome outcome = step(rdma_connect(id_, wanted), patience);
-	if (outcome == Outcome::connected)
-		agreement_ = proto::agree(wishes.own, peer_);
-	return outcome;
+	return step(rdma_connect(id_, wanted), patience);
 }
 
 ConnectOutcome Endpoint::step(int started, unsigned long patience) noexcept
@@ -211,9 +204,11 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		attempt_ended(ConnectEvent::rejected, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
-		peer_ = wire::PrivateData::decode(
-			{static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
-			 field::rdma_cm_event::private_data_len(event)});
+		agreement_ = proto::agree(own_, wire::PrivateData::decode({
+							static_cast<const std::byte *>(
+								field::rdma_cm_event::private_data(event)),
+							field::rdma_cm_event::private_data_len(event),
+						}));
 		established_.store(true);
 		attempt_ended(ConnectEvent::established, status);
 		break;

@@ -49,16 +49,19 @@ class Endpoint final : public kernel::Heap,
 		~User() = default;
 	};
 
-	/* Connects. Takes some seconds at most for each step. Process context.
-	 * Errors: what became of the attempt. */
+	/* Finds the device that leads to the destination, and makes all that a connection takes. Some seconds at most.
+	 * Process context. Errors: why there can be no connection. */
 	[[nodiscard]] static std::expected<kernel::Owned<Endpoint>, proto::ConnectOutcome>
-	connect(const EndpointWishes &wishes, unsigned long patience, User &user) noexcept;
+	create(const EndpointWishes &wishes, User &user) noexcept;
+	/* Connects, within `patience` jiffies. The user is called from here on. Where the outcome is another than
+	 * connected, stop() is due. Process context. */
+	[[nodiscard]] proto::ConnectOutcome establish(unsigned long patience) noexcept;
 
 	explicit Endpoint(User &user) noexcept
 		: user_(user)
 	{
 	}
-	/* stop() has been called, or the connection was never established. Process context. */
+	/* stop() has been called, or establish() never. Process context. */
 	~Endpoint();
 
 	/* Disconnects and waits until the device has let go of all memory: nothing is received, sent or registered
@@ -105,7 +108,6 @@ class Endpoint final : public kernel::Heap,
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
 	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
 	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
-	[[nodiscard]] Outcome establish(const EndpointWishes &wishes, unsigned long patience) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
 	void receive_failed() noexcept override;
@@ -123,7 +125,8 @@ class Endpoint final : public kernel::Heap,
 	kernel::Owned<ReceiveQueue> receives_;
 	kernel::Owned<SendQueue> sends_;
 	kernel::Owned<RegistrationPool> registrations_;
-	proto::Agreement agreement_{};
+	wire::PrivateData own_;
+	proto::Agreement agreement_ = proto::agree({}, {});
 	std::uint32_t credits_ = 0;
 	std::uint32_t most_segments_ = 0;
 	std::uint32_t reverse_credits_ = 0;
@@ -131,7 +134,6 @@ class Endpoint final : public kernel::Heap,
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
 	Outcome step_outcome_ = Outcome::try_again;
-	wire::PrivateData peer_;
 	std::atomic<bool> established_{false};
 	std::atomic<bool> lost_{false};
 };

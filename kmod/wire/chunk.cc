@@ -137,7 +137,7 @@ std::uint32_t ReadList::count() const noexcept
 Result<ReadList> ReadList::decode(Reader &reader) noexcept
 {
 	const Bytes before = reader.rest();
-	Bytes entries = before.first(0);
+	Bytes entries;
 	while (TRY(reader.boolean())) {
 		TRY(reader.take(RPCRDMA_V1_READ_SEGMENT_SIZE));
 		entries = read_since(before, reader);
@@ -186,7 +186,7 @@ std::uint32_t WriteList::count() const noexcept
 Result<WriteList> WriteList::decode(Reader &reader) noexcept
 {
 	const Bytes before = reader.rest();
-	Bytes entries = before.first(0);
+	Bytes entries;
 	while (TRY(reader.boolean())) {
 		TRY(WriteChunk::decode(reader));
 		entries = read_since(before, reader);
