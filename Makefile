@@ -8,6 +8,7 @@ KDIR ?= /lib/modules/$(KVER)/build
 out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
 .PHONY: all module install uninstall demo check check-build check-unit check-nfs check-install fuzz lint format vm \
 	compile_commands.json clean help
 
