@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "client/transport.hh"
+#include "kernel/trace.hh"
 #include "proto/segmenting.hh"
+#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -125,11 +127,6 @@ proto::Reduction reduction_for(const rpc_rqst *rqst)
 		       proto::Reduction::allowed;
 }
 
-wire::Xid xid_of(const rpc_rqst *rqst)
-{
-	return wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
-}
-
 } // namespace
 
 int Transport::send(rpc_rqst *rqst) noexcept
@@ -141,6 +138,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 		return send_reverse_reply(rqst);
 	/* A Call that is sent again on the same connection would take a second credit for one reply. */
 	if (field::rpc_rqst::rq_connect_cookie(rqst) == field::rpc_xprt::connect_cookie(xprt_)) {
+		rpcordma_trace_disconnect(peer(), "retransmission", "");
 		close();
 		return -kernel::ENOTCONN;
 	}
@@ -163,7 +161,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += field::xdr_buf::len(&field::rpc_rqst::rq_snd_buf(rqst));
 	/* No reply, no credit back: only a new connection makes up for that. */
 	if (!rpcordma_reply_expected(field::rpc_rqst::rq_task(rqst)))
-		lost();
+		give_up("call without a reply");
 	return 0;
 }
 
@@ -175,6 +173,19 @@ int Transport::wait_for_room(std::uint32_t seen) noexcept
 	if (room_events_.load() != seen)
 		xprt_write_space(xprt_);
 	return -kernel::EAGAIN;
+}
+
+/* For now: the Call is tried again. */
+Transport::Sent Transport::held(const rpc_rqst *rqst, const char *reason, Sent result) noexcept
+{
+	rpcordma_trace_call_held(peer(), static_cast<u32>(xid_of(rqst)), reason);
+	return result;
+}
+
+Transport::Sent Transport::impossible(const rpc_rqst *rqst, const char *reason) noexcept
+{
+	rpcordma_trace_call_impossible(peer(), static_cast<u32>(xid_of(rqst)), reason);
+	return Sent::too_large;
 }
 
 void Transport::room() noexcept
@@ -192,14 +203,14 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	{
 		kernel::Guard guard(lock_);
 		if (in_flight_ >= credits_.limit())
-			return Sent::no_room;
+			return held(rqst, "credits", Sent::no_room);
 		receives = in_flight_ + 1 + reverse_credits;
 	}
 	if (endpoint.receives().provide(receives, receive_batch, kernel::GFP_ATTEMPT) < receives)
-		return Sent::no_memory;
+		return held(rqst, "receives", Sent::no_memory);
 	if ((field::xdr_buf::flags(&reply) & kernel::XDRBUF_SPARSE_PAGES) != 0 &&
 	    rpcordma_fill_sparse_pages(&reply) != 0)
-		return Sent::no_memory;
+		return held(rqst, "pages", Sent::no_memory);
 
 	const proto::RegistrationLimits limits = endpoint.registrations().limits();
 	const Runs call_runs(call);
@@ -210,19 +221,21 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 					       stream_of(reply, kernel::XDRBUF_READ), reply_segments,
 					       endpoint.agreement().inline_thresholds, reduction_for(rqst));
 	if (!plan)
-		return Sent::too_large;
+		return impossible(rqst, verbs::name_of(plan.error()));
 	const std::uint32_t reads = segments_of(plan->call, call_segments);
 	const std::uint32_t room = segments_of(plan->reply, reply_segments);
 	if (reads > Request::most_segments || room > Request::most_segments || reads + room > endpoint.most_segments())
-		return Sent::too_large;
+		return impossible(rqst, "too many segments");
+	rpcordma_trace_call_planned(peer(), static_cast<u32>(xid_of(rqst)), verbs::name_of(plan->call),
+				    verbs::name_of(plan->reply), plan->header_size, plan->inline_size, reads, room);
 
 	verbs::Registrations taken;
 	if (!endpoint.registrations().take(reads + room, taken))
-		return Sent::no_room;
+		return held(rqst, "registrations", Sent::no_room);
 	verbs::SendBuffer *const buffer = endpoint.sends().begin(reads + room, kernel::GFP_ATTEMPT);
 	if (!buffer) {
 		endpoint.registrations().give_back(taken);
-		return Sent::no_room;
+		return held(rqst, "send queue", Sent::no_room);
 	}
 	request.rqst_ = rqst;
 	verbs::Chain chain;
@@ -230,8 +243,10 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		endpoint.sends().abandon(*buffer, reads + room);
 		endpoint.registrations().give_back(taken);
 		give_back_memory(request);
-		return Sent::no_memory;
+		return held(rqst, "mapping", Sent::no_memory);
 	}
+	if (rpcordma_traces_segments())
+		trace_advertised(request, rqst, *plan);
 	const std::uint32_t size = fill(request, rqst, *plan, buffer->bytes());
 
 	{
@@ -245,6 +260,8 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	}
 	count(request, *plan);
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
+	rpcordma_trace_call_sent(peer(), static_cast<u32>(xid_of(rqst)), size, reads + room,
+				 static_cast<u32>(field::rpc_rqst::rq_ntrans(rqst)));
 	return endpoint.sends().post(*buffer, size, chain) ? Sent::yes : Sent::not_connected;
 }
 
@@ -316,6 +333,18 @@ std::uint32_t Transport::fill(Request &request, rpc_rqst *rqst, const proto::Pla
 	return plan.header_size + plan.inline_size;
 }
 
+void Transport::trace_advertised(const Request &request, const rpc_rqst *rqst, const proto::Plan &plan) noexcept
+{
+	const auto trace = [&](const char *chunk, u32 position, const wire::Segment &segment) {
+		rpcordma_trace_segment_advertised(peer(), static_cast<u32>(xid_of(rqst)), chunk, position,
+						  static_cast<u32>(segment.handle), segment.length, segment.offset);
+	};
+	for (const wire::ReadSegment &segment : std::span(request.read_segments_).first(request.read_count_))
+		trace(verbs::name_of(plan.call), static_cast<u32>(segment.position), segment.target);
+	for (const wire::Segment &segment : std::span(request.room_segments_).first(request.room_count_))
+		trace(verbs::name_of(plan.reply), 0, segment);
+}
+
 void Transport::count(const Request &request, const proto::Plan &plan) noexcept
 {
 	for (const wire::ReadSegment &segment : std::span(request.read_segments_).first(request.read_count_))
@@ -382,6 +411,8 @@ void Transport::fence(Request &request) noexcept
 		if (!request.advertising_)
 			return;
 		request.fenced_ = &fenced;
+		rpcordma_trace_call_fenced(peer(), static_cast<u32>(xid_of(request.rqst_)),
+					   request.read_count_ + request.room_count_);
 		(void)invalidate(request);
 	}
 	/* Certain to happen: an invalidation completes, if need be because the queue pair is drained. */

@@ -194,7 +194,7 @@ int rpcordma_client_send_request(rpc_rqst *rqst)
 /* No reply in time. RDMA has no keep-alive: only a new connection shows whether the responder is there. */
 void rpcordma_client_timer(rpc_xprt *xprt, rpc_task *)
 {
-	xprt_force_disconnect(xprt);
+	Transport::of(xprt).give_up("no reply in time");
 }
 
 void rpcordma_client_close(rpc_xprt *xprt)

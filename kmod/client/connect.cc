@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "client/transport.hh"
+#include "kernel/trace.hh"
+#include "verbs/names.hh"
 
 namespace rpcordma::client {
 
@@ -44,6 +46,7 @@ void Transport::connect(rpc_task *task) noexcept
 		delay = xprt_reconnect_delay(xprt_);
 		xprt_reconnect_backoff(xprt_, first_delay);
 	}
+	rpcordma_trace_connect_attempt(peer(), static_cast<u32>(delay * 1000 / kernel::HZ));
 	rpcordma_queue_delayed_work(connect_work_.get(), delay);
 }
 
@@ -68,7 +71,13 @@ void Transport::attempt() noexcept
 		field::rpc_xprt::connect_cookie(xprt_)++;
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
+		const proto::Agreement &agreed = endpoint_->agreement();
+		rpcordma_trace_connected(peer(), endpoint_->device_name(), endpoint_->credits(),
+					 agreed.inline_thresholds.call, agreed.inline_thresholds.reply,
+					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
+	} else {
+		rpcordma_trace_connect_failed(peer(), verbs::name_of(outcome));
 	}
 	xprt_unlock_connect(xprt_, this);
 	/* Those that wait are to look again, or are told why there is no connection. */
@@ -114,10 +123,13 @@ void Transport::drop_endpoint() noexcept
 	sweep();
 	/* Under the lock for those who look, but not destroyed under it. */
 	kernel::Owned<verbs::Endpoint> old;
+	std::uint32_t calls;
 	{
 		kernel::Guard guard(lock_);
 		old = std::move(endpoint_);
+		calls = in_flight_;
 	}
+	rpcordma_trace_disconnected(peer(), calls);
 }
 
 /* The queue pair is drained: no peer reaches anything any more, and no completion comes. */
@@ -131,6 +143,7 @@ void Transport::sweep() noexcept
 		}
 		if (!request)
 			return;
+		trace_invalidated(*request, "disconnect");
 		statistics_.registrations_lost += request->reads_.size() + request->room_.size();
 		give_back_memory(*request);
 		memory_is_back(*request);
@@ -144,8 +157,16 @@ void Transport::cancel_connect() noexcept
 
 void Transport::break_off() noexcept
 {
-	if (endpoint_)
-		endpoint_->break_off();
+	if (!endpoint_)
+		return;
+	rpcordma_trace_disconnect(peer(), "injected", "");
+	endpoint_->break_off();
+}
+
+void Transport::give_up(const char *reason) noexcept
+{
+	rpcordma_trace_disconnect(peer(), reason, "");
+	lost();
 }
 
 void Transport::set_timeouts(unsigned long connect, unsigned long reconnect) noexcept
@@ -161,6 +182,11 @@ void Transport::set_timeouts(unsigned long connect, unsigned long reconnect) noe
 	}
 	field::rpc_xprt::max_reconnect_timeout(xprt_) =
 		std::min(field::rpc_xprt::max_reconnect_timeout(xprt_), reconnect);
+}
+
+const sockaddr *Transport::peer() const noexcept
+{
+	return reinterpret_cast<const sockaddr *>(&field::rpc_xprt::addr(xprt_));
 }
 
 void Transport::lost() noexcept

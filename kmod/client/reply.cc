@@ -3,6 +3,8 @@
 #include <variant>
 
 #include "client/transport.hh"
+#include "kernel/trace.hh"
+#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -47,17 +49,6 @@ void reshape(xdr_buf &buffer, const proto::Placement &placement)
 	field::xdr_buf::tail_length(&buffer) = placement.tail_padding + placement.tail;
 }
 
-/* What a message means for the RPC that it is for: a reply, or what the RPC fails with. */
-std::expected<proto::Accepted, int> judge(const proto::ForCall &message, const proto::Offer &offer)
-{
-	if (!message.body)
-		return std::unexpected(-kernel::EIO);
-	const auto accepted = proto::accept_reply(*message.body, message.xid, offer);
-	if (!accepted)
-		return std::unexpected(-kernel::EIO);
-	return *accepted;
-}
-
 } // namespace
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
@@ -68,13 +59,22 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 				   reverse_call(message);
 				   endpoint_->receives().give_back(buffer);
 			   },
-			   [&](proto::Dropped) {
-				   statistics_.bad_replies++;
+			   [&](proto::Dropped reason) {
+				   drop(buffer, reason);
 				   endpoint_->receives().give_back(buffer);
 			   },
 		   },
 		   proto::classify_received(buffer.message()));
 	keep_receives();
+}
+
+void Transport::drop(const verbs::ReceiveBuffer &buffer, proto::Dropped reason) noexcept
+{
+	const auto size = static_cast<u32>(buffer.message().size());
+
+	statistics_.bad_replies++;
+	rpcordma_trace_message_dropped(peer(), size, verbs::name_of(reason));
+	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", peer(), size, verbs::name_of(reason));
 }
 
 /* Messages that were not asked for take Receives that replies will need. */
@@ -101,6 +101,8 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		return no_call(message, buffer);
 
 	Request &request = Request::of(rqst);
+	const std::optional<std::uint32_t> credits = proto::grant_of(message);
+	auto grant = proto::Grant::usual;
 	bool awaited;
 	bool advertising;
 	{
@@ -109,20 +111,24 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		advertising = request.advertising_;
 		if (awaited) {
 			request.state_ = Request::State::replied;
-			if (const auto grant = proto::grant_of(message))
-				credits_.granted(*grant);
+			if (credits)
+				grant = credits_.granted(*credits);
 		}
 	}
 	if (!awaited) {
 		statistics_.bad_replies++;
+		rpcordma_trace_reply_unmatched(peer(), static_cast<u32>(message.xid), "no reply awaited");
+		rpcordma_log_peer("%pISpc: a second reply to the call 0x%08x", peer(), static_cast<u32>(message.xid));
 		return let_go(rqst, buffer);
 	}
+	if (grant != proto::Grant::usual) [[unlikely]]
+		unusual_grant(message, grant);
 	if (!useful_.exchange(true))
 		field::rpc_xprt::reestablish_timeout(xprt_) = 0;
 	request.reply_ = &buffer;
 	request.verdict_ = judge(message, request.offer());
 	if (!check_remote_invalidation(request, buffer))
-		lost();
+		give_up("invalidation not offered");
 	if (!advertising)
 		return finish(request);
 
@@ -144,6 +150,55 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	}
 }
 
+void Transport::unusual_grant(const proto::ForCall &message, proto::Grant grant) noexcept
+{
+	if (grant == proto::Grant::zero)
+		statistics_.bad_replies++;
+	rpcordma_trace_unusual_grant(peer(), static_cast<u32>(message.xid), message.credits, endpoint_->credits(),
+				     verbs::name_of(grant));
+}
+
+std::expected<proto::Accepted, int> Transport::judge(const proto::ForCall &message, const proto::Offer &offer) noexcept
+{
+	if (!message.body)
+		return std::unexpected(refuse(message.xid, verbs::name_of(message.body.error())));
+	const auto accepted = proto::accept_reply(*message.body, message.xid, offer);
+	if (!accepted)
+		return std::unexpected(refuse(message.xid, verbs::name_of(accepted.error())));
+	trace_accepted(message, *accepted);
+	return *accepted;
+}
+
+void Transport::trace_accepted(const proto::ForCall &message, const proto::Accepted &accepted) noexcept
+{
+	const auto xid = static_cast<u32>(message.xid);
+	const auto short_reply = [&](const proto::ShortReply &reply) {
+		rpcordma_trace_reply_received(peer(), xid, "RDMA_MSG", message.credits,
+					      static_cast<u32>(reply.payload.size()), reply.written);
+	};
+	const auto long_reply = [&](const proto::LongReply &reply) {
+		rpcordma_trace_reply_received(peer(), xid, "RDMA_NOMSG", message.credits, 0, reply.length);
+	};
+	const auto version_refused = [&](const proto::VersionRefused &range) {
+		rpcordma_trace_error_received(peer(), xid, "ERR_VERS", range.low, range.high);
+		rpcordma_log_peer("%pISpc: ERR_VERS for the call 0x%08x: the server takes versions %u to %u", peer(),
+				  xid, range.low, range.high);
+	};
+	const auto chunks_refused = [&](const proto::ChunksRefused &) {
+		rpcordma_trace_error_received(peer(), xid, "ERR_CHUNK", 0, 0);
+		rpcordma_log_peer("%pISpc: ERR_CHUNK for the call 0x%08x", peer(), xid);
+	};
+	std::visit(Overloaded{short_reply, long_reply, version_refused, chunks_refused}, accepted);
+}
+
+/* The call fails; returns with what. finish() counts it. */
+int Transport::refuse(wire::Xid xid, const char *reason) noexcept
+{
+	rpcordma_trace_reply_refused(peer(), static_cast<u32>(xid), reason);
+	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", peer(), static_cast<u32>(xid), reason);
+	return -kernel::EIO;
+}
+
 void Transport::let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept
 {
 	{
@@ -153,8 +208,9 @@ void Transport::let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept
 	endpoint_->receives().give_back(buffer);
 }
 
-void Transport::no_call(const proto::ForCall &, verbs::ReceiveBuffer &buffer) noexcept
+void Transport::no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept
 {
+	rpcordma_trace_reply_unmatched(peer(), static_cast<u32>(message.xid), "unknown XID");
 	{
 		kernel::Guard guard(lock_);
 		if (abandoned_ != 0) {
@@ -184,7 +240,14 @@ bool Transport::check_remote_invalidation(Request &request, const verbs::Receive
 	};
 	request.reads_.for_each(mark);
 	request.room_.for_each(mark);
-	return proto::may_be_invalidated(wire::Handle{invalidated}, std::span(offered).first(count));
+	if (proto::may_be_invalidated(wire::Handle{invalidated}, std::span(offered).first(count)))
+		return true;
+	const auto xid = static_cast<u32>(xid_of(request.rqst_));
+	statistics_.bad_replies++;
+	rpcordma_trace_invalidation_not_offered(peer(), xid, invalidated);
+	rpcordma_log_peer("%pISpc: the reply to the call 0x%08x invalidates a handle that it did not offer: 0x%08x",
+			  peer(), xid, invalidated);
+	return false;
 }
 
 /* Sees to the invalidation of all that the peer has not invalidated. */
@@ -210,6 +273,7 @@ Transport::Fencing Transport::invalidate(Request &request) noexcept
 
 void Transport::invalidated(Request &request) noexcept
 {
+	trace_invalidated(request, "requester");
 	give_back_memory(request);
 	{
 		kernel::Guard guard(lock_);
@@ -217,6 +281,20 @@ void Transport::invalidated(Request &request) noexcept
 	}
 	if (!memory_is_back(request))
 		finish(request);
+}
+
+/* `by` is who invalidated what the responder did not. */
+void Transport::trace_invalidated(Request &request, const char *by) noexcept
+{
+	if (!rpcordma_traces_segments())
+		return;
+	const auto xid = static_cast<u32>(xid_of(request.rqst_));
+	const auto trace = [&](const verbs::Registration &registration) {
+		rpcordma_trace_segment_invalidated(peer(), xid, static_cast<u32>(registration.handle()),
+						   registration.invalidated ? "responder" : by);
+	};
+	request.reads_.for_each(trace);
+	request.room_.for_each(trace);
 }
 
 void Transport::give_back_memory(Request &request) noexcept
@@ -271,11 +349,12 @@ void Transport::finish(Request &request) noexcept
 int Transport::take_reply(Request &request) noexcept
 {
 	xdr_buf &buffer = field::rpc_rqst::rq_rcv_buf(request.rqst_);
+	const wire::Xid xid = xid_of(request.rqst_);
 	const auto short_reply = [&](const proto::ShortReply &reply) -> int {
 		const auto size = static_cast<std::uint32_t>(reply.payload.size());
 		const auto placement = proto::place_reply(room_of(buffer), size, reply.written);
 		if (!placement)
-			return -kernel::EIO;
+			return refuse(xid, verbs::name_of(placement.error()));
 		place(buffer, reply.payload, *placement, reply.written);
 		if (reply.written != 0) {
 			reshape(buffer, *placement);
@@ -287,10 +366,10 @@ int Transport::take_reply(Request &request) noexcept
 	};
 	const auto long_reply = [&](const proto::LongReply &reply) -> int {
 		std::array<std::byte, proto::smallest_rpc_reply> start;
-		const auto xid = wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(request.rqst_))};
-		if (read_bytes_from_xdr_buf(&buffer, 0, start.data(), start.size()) != 0 ||
-		    !proto::payload_is_reply(start, xid))
-			return -kernel::EIO;
+		if (read_bytes_from_xdr_buf(&buffer, 0, start.data(), start.size()) != 0)
+			return refuse(xid, verbs::name_of(proto::ReplyError::payload_too_short));
+		if (const auto judged = proto::payload_is_reply(start, xid); !judged)
+			return refuse(xid, verbs::name_of(judged.error()));
 		statistics_.reply_bytes += reply.length;
 		return static_cast<int>(reply.length);
 	};

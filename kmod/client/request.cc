@@ -27,6 +27,11 @@ constexpr std::size_t lines(std::size_t size)
 
 } // namespace
 
+wire::Xid xid_of(const rpc_rqst *rqst) noexcept
+{
+	return wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
+}
+
 Request::Request(Transport &transport) noexcept
 	: Signal([](Signal &signal) noexcept {
 		auto &request = static_cast<Request &>(signal);

@@ -17,6 +17,8 @@ namespace rpcordma::client {
 
 class Transport;
 
+[[nodiscard]] wire::Xid xid_of(const rpc_rqst *rqst) noexcept;
+
 /* Owned by sunrpc's request while that has an rq_buffer, else by the transport's pool. */
 class Request final : public kernel::Heap, public kernel::ListNode<Request>, private verbs::Signal {
     public:

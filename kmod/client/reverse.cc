@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/transport.hh"
+#include "kernel/trace.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -58,12 +59,12 @@ void Transport::reverse_call(const proto::ReverseCall &message) noexcept
 {
 	if (message.payload.empty() || !message.chunks.reads.empty() || !message.chunks.writes.empty() ||
 	    message.chunks.reply)
-		return;
+		return drop(message, "chunks");
 	ReverseRequest *request;
 	{
 		kernel::Guard guard(lock_);
 		if (reverse_in_use_ == reverse_credits)
-			return;
+			return drop(message, "credits");
 		reverse_in_use_++;
 		request = reverse_free_.pop_front();
 	}
@@ -77,11 +78,18 @@ void Transport::reverse_call(const proto::ReverseCall &message) noexcept
 		delete request;
 		kernel::Guard guard(lock_);
 		reverse_in_use_--;
-		return;
+		return drop(message, "memory");
 	}
 	request->take(xprt_, message.payload);
-	if (!rpcordma_reverse_enqueue(xprt_, request->rqst()))
+	if (!rpcordma_reverse_enqueue(xprt_, request->rqst())) {
 		keep_reverse(*request);
+		drop(message, "nobody serves it");
+	}
+}
+
+void Transport::drop(const proto::ReverseCall &message, const char *reason) noexcept
+{
+	rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(message.xid), reason);
 }
 
 std::size_t Transport::reverse_size() noexcept
@@ -108,7 +116,7 @@ int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 	if (!buffer)
 		return wait_for_room(seen);
 
-	const auto xid = wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
+	const wire::Xid xid = xid_of(rqst);
 	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, {});
 	const unsigned int size = field::xdr_buf::len(&reply);
 	if (!header || *header + size > endpoint_->agreement().inline_thresholds.call ||

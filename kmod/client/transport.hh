@@ -66,6 +66,8 @@ class Transport final : private verbs::Endpoint::User {
 	void close() noexcept;
 	void cancel_connect() noexcept;
 	void break_off() noexcept;
+	/* Has the connection closed, and a new one made when there is something to send. */
+	void give_up(const char *reason) noexcept;
 	void set_timeouts(unsigned long connect, unsigned long reconnect) noexcept;
 	[[nodiscard]] int print_source(char *buffer, std::size_t size) noexcept;
 	[[nodiscard]] unsigned short source_port() noexcept;
@@ -91,11 +93,21 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] std::uint32_t fill(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
 					 std::span<std::byte> message) noexcept;
 	[[nodiscard]] int wait_for_room(std::uint32_t seen) noexcept;
+	[[nodiscard]] Sent held(const rpc_rqst *rqst, const char *reason, Sent result) noexcept;
+	[[nodiscard]] Sent impossible(const rpc_rqst *rqst, const char *reason) noexcept;
+	void trace_advertised(const Request &request, const rpc_rqst *rqst, const proto::Plan &plan) noexcept;
 	void count(const Request &request, const proto::Plan &plan) noexcept;
 
 	/* reply.cc */
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
+	void drop(const verbs::ReceiveBuffer &buffer, proto::Dropped reason) noexcept;
 	void reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
+	/* What a message means for the RPC that it is for: a reply, or what the RPC fails with. */
+	[[nodiscard]] std::expected<proto::Accepted, int> judge(const proto::ForCall &message,
+								const proto::Offer &offer) noexcept;
+	void unusual_grant(const proto::ForCall &message, proto::Grant grant) noexcept;
+	void trace_accepted(const proto::ForCall &message, const proto::Accepted &accepted) noexcept;
+	[[nodiscard]] int refuse(wire::Xid xid, const char *reason) noexcept;
 	void no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
 	[[nodiscard]] bool check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept;
 	enum class Fencing : std::uint8_t {
@@ -113,6 +125,7 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int take_reply(Request &request) noexcept;
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
+	void trace_invalidated(Request &request, const char *by) noexcept;
 	/* Says so to who waits for it; false if nobody does. The request may be gone afterwards if somebody does. */
 	bool memory_is_back(Request &request) noexcept;
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
@@ -121,8 +134,10 @@ class Transport final : private verbs::Endpoint::User {
 
 	/* reverse.cc */
 	void reverse_call(const proto::ReverseCall &message) noexcept;
+	void drop(const proto::ReverseCall &message, const char *reason) noexcept;
 	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
 
+	[[nodiscard]] const sockaddr *peer() const noexcept;
 	void lost() noexcept override;
 	void room() noexcept override;
 

@@ -3,6 +3,7 @@
 #include <linux/err.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
 
 #include "kernel/glue.h"
 
@@ -81,4 +82,14 @@ bool rpcordma_is_iwarp(struct ib_device *device)
 int rpcordma_pointer_error(const void *pointer)
 {
 	return PTR_ERR_OR_ZERO(pointer);
+}
+
+const char *rpcordma_status_name(unsigned int status)
+{
+	return ib_wc_status_msg(status);
+}
+
+const char *rpcordma_event_name(unsigned int event)
+{
+	return rdma_event_msg(event);
 }

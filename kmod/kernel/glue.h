@@ -81,6 +81,9 @@ void rpcordma_unmap_list(struct ib_device *device, struct scatterlist *list, int
 u32 rpcordma_next_key(struct ib_mr *mr);
 /* Whether the device is of the iWARP kind, whose connection manager reports other reject reasons. */
 bool rpcordma_is_iwarp(struct ib_device *device);
+/* A work completion's status and a connection manager's event in words. */
+const char *rpcordma_status_name(unsigned int status);
+const char *rpcordma_event_name(unsigned int event);
 /* A negative errno for an error pointer, else 0. */
 int rpcordma_pointer_error(const void *pointer);
 
@@ -122,6 +125,10 @@ extern unsigned int rpcordma_max_inline_write;
 void rpcordma_log_error(const char *format, ...);
 void rpcordma_log_info(const char *format, ...);
 void rpcordma_log_peer(const char *format, ...);
+
+/* trace.c, beside the events themselves (kernel/trace.hh): whether somebody wants to hear of each segment. To be asked
+ * before going through them. */
+bool rpcordma_traces_segments(void);
 
 /* client/: what the operations table in xprt.c calls. */
 int rpcordma_client_start(void);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernel/trace.hh"
+
 namespace rpcordma::verbs {
 
 namespace field = kernel::field;
@@ -185,6 +187,7 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 {
 	const int status = field::rdma_cm_event::status(event);
 
+	rpcordma_trace_connection_event(destination(), rpcordma_event_name(kind), status);
 	switch (kind) {
 	case kernel::RDMA_CM_EVENT_ADDR_RESOLVED:
 	case kernel::RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -215,12 +218,12 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
 		if (established_.load())
-			lose();
+			lose("connection event", rpcordma_event_name(kind));
 		else
 			attempt_ended(ConnectEvent::device_removed, status);
 		break;
 	case kernel::RDMA_CM_EVENT_DISCONNECTED:
-		lose();
+		lose("connection event", rpcordma_event_name(kind));
 		break;
 	default:
 		break;
@@ -273,10 +276,23 @@ const sockaddr *Endpoint::source() const noexcept
 	return reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id_));
 }
 
-void Endpoint::lose() noexcept
+const sockaddr *Endpoint::destination() const noexcept
 {
-	if (!lost_.exchange(true))
-		user_.lost();
+	return reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id_));
+}
+
+const char *Endpoint::device_name() const noexcept
+{
+	return field::ib_device::name(field::rdma_cm_id::device(id_));
+}
+
+/* Only what was first is a reason: the rest follows from it. */
+void Endpoint::lose(const char *reason, const char *detail) noexcept
+{
+	if (lost_.exchange(true))
+		return;
+	rpcordma_trace_disconnect(destination(), reason, detail);
+	user_.lost();
 }
 
 void Endpoint::received(ReceiveBuffer &buffer) noexcept
@@ -284,14 +300,14 @@ void Endpoint::received(ReceiveBuffer &buffer) noexcept
 	user_.received(buffer);
 }
 
-void Endpoint::receive_failed() noexcept
+void Endpoint::receive_failed(const char *how) noexcept
 {
-	lose();
+	lose("receive queue", how);
 }
 
-void Endpoint::send_failed() noexcept
+void Endpoint::send_failed(const char *how) noexcept
 {
-	lose();
+	lose("send queue", how);
 }
 
 void Endpoint::send_room() noexcept

@@ -97,6 +97,7 @@ class Endpoint final : public kernel::Heap,
 		return most_segments_;
 	}
 	[[nodiscard]] const sockaddr *source() const noexcept;
+	[[nodiscard]] const char *device_name() const noexcept;
 
     private:
 	using Outcome = proto::ConnectOutcome;
@@ -110,11 +111,12 @@ class Endpoint final : public kernel::Heap,
 	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
-	void receive_failed() noexcept override;
+	void receive_failed(const char *how) noexcept override;
 	void send_room() noexcept override;
-	void send_failed() noexcept override;
+	void send_failed(const char *how) noexcept override;
 	void more_registrations() noexcept override;
-	void lose() noexcept;
+	[[nodiscard]] const sockaddr *destination() const noexcept;
+	void lose(const char *reason, const char *detail) noexcept;
 
 	Counted counted_{live_objects.endpoints};
 	User &user_;

@@ -69,7 +69,7 @@ std::uint32_t ReceiveQueue::provide(std::uint32_t wanted, std::uint32_t batch, g
 		posted = posted_.size();
 	}
 	if (failed)
-		listener_.receive_failed();
+		listener_.receive_failed("not posted");
 	return posted;
 }
 
@@ -115,7 +115,7 @@ void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
 	}
 	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
 		give_back(buffer);
-		listener_.receive_failed();
+		listener_.receive_failed(rpcordma_status_name(field::ib_wc::status(completion)));
 		return;
 	}
 	buffer.length_ = field::ib_wc::byte_len(completion);

@@ -51,8 +51,8 @@ class ReceiveQueue : public kernel::Heap {
 	struct Listener {
 		/* A message came. The listener owns the buffer now. */
 		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
-		/* A Receive failed: the connection is no longer of use. */
-		virtual void receive_failed() noexcept = 0;
+		/* A Receive failed, and how: the connection is no longer of use. */
+		virtual void receive_failed(const char *how) noexcept = 0;
 
 	    protected:
 		~Listener() = default;

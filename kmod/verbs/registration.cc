@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernel/trace.hh"
+
 namespace rpcordma::verbs {
 
 namespace field = kernel::field;
@@ -217,8 +219,10 @@ void RegistrationPool::give_back(Registrations &from) noexcept
 void RegistrationPool::grow() noexcept
 {
 	std::uint32_t step;
+	std::uint32_t before;
 	{
 		kernel::Guard guard(lock_);
+		before = made_;
 		step = std::min(std::max(growth_step, wanted_), most_ - made_);
 		wanted_ = 0;
 	}
@@ -226,6 +230,8 @@ void RegistrationPool::grow() noexcept
 	while (step-- != 0 && add())
 		;
 	rpcordma_reclaim_scope_leave(scope);
+	const std::uint32_t now = size();
+	rpcordma_trace_registrations_made(field::ib_device::name(device_), now - before, now);
 	listener_.more_registrations();
 }
 

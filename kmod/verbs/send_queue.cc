@@ -13,8 +13,10 @@ Silent::Silent(SendQueue &queue) noexcept
 
 void Silent::completed(ib_cq *, ib_wc *completion)
 {
-	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS)
-		kernel::owner_of(&Silent::cqe_, field::ib_wc::wr_cqe(completion))->queue_.failed();
+	const unsigned int status = field::ib_wc::status(completion);
+
+	if (status != kernel::IB_WC_SUCCESS)
+		kernel::owner_of(&Silent::cqe_, field::ib_wc::wr_cqe(completion))->queue_.failed(status);
 }
 
 Signal::Signal(Action action) noexcept
@@ -27,9 +29,10 @@ void Signal::completed(ib_cq *, ib_wc *completion)
 {
 	Signal &signal = *kernel::owner_of(&Signal::cqe_, field::ib_wc::wr_cqe(completion));
 	SendQueue &queue = *signal.queue_;
+	const unsigned int status = field::ib_wc::status(completion);
 
-	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS)
-		queue.failed();
+	if (status != kernel::IB_WC_SUCCESS)
+		queue.failed(status);
 	queue.retire(signal.mark_);
 	signal.action_(signal);
 }
@@ -123,7 +126,7 @@ bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain registrations
 		posted = post_locked(registrations, buffer, signalled);
 	}
 	if (!posted)
-		listener_.send_failed();
+		listener_.send_failed("not posted");
 	return posted;
 }
 
@@ -139,7 +142,7 @@ bool SendQueue::post(Chain invalidations, Signal &signal) noexcept
 		posted = post_locked(invalidations, signal, true);
 	}
 	if (!posted)
-		listener_.send_failed();
+		listener_.send_failed("not posted");
 	return posted;
 }
 

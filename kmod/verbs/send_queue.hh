@@ -95,8 +95,8 @@ class SendQueue : public kernel::Heap {
 	struct Listener {
 		/* There may be room again where there was none. */
 		virtual void send_room() noexcept = 0;
-		/* A work request failed: the connection is no longer of use. */
-		virtual void send_failed() noexcept = 0;
+		/* A work request failed, and how: the connection is no longer of use. */
+		virtual void send_failed(const char *how) noexcept = 0;
 
 	    protected:
 		~Listener() = default;
@@ -143,9 +143,9 @@ class SendQueue : public kernel::Heap {
 	{
 		return (depth_ / 2 - 1) / 2;
 	}
-	void failed() noexcept
+	void failed(unsigned int status) noexcept
 	{
-		listener_.send_failed();
+		listener_.send_failed(rpcordma_status_name(status));
 	}
 
     private:
