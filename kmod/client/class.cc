@@ -252,6 +252,4 @@ void rpcordma_client_bc_free_rqst(rpc_rqst *rqst)
 }
 
 /* It lasts as long as the transport. */
-void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int)
-{
-}
+void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int) {}

@@ -41,7 +41,8 @@ constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
 
 } // namespace
 
-std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::create(const EndpointWishes &wishes, User &user) noexcept
+std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::create(const EndpointWishes &wishes,
+									User &user) noexcept
 {
 	kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
 	if (!endpoint)
@@ -207,11 +208,11 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		attempt_ended(ConnectEvent::rejected, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
-		agreement_ = proto::agree(own_, wire::PrivateData::decode({
-							static_cast<const std::byte *>(
-								field::rdma_cm_event::private_data(event)),
-							field::rdma_cm_event::private_data_len(event),
-						}));
+		agreement_ = proto::agree(
+			own_, wire::PrivateData::decode({
+				      static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
+				      field::rdma_cm_event::private_data_len(event),
+			      }));
 		established_.store(true);
 		attempt_ended(ConnectEvent::established, status);
 		break;
