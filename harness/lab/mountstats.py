@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/proc/self/mountstats, as far as transports go."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # The columns of "xprt: rdma", in their order.
 RDMA_COLUMNS = (
@@ -18,7 +18,7 @@ class MountStats:
     """The counters of one mount."""
 
     transports: list[dict[str, int]]
-    operations: dict[str, list[int]]
+    operations: dict[str, list[int]] = field(repr=False)
 
     @classmethod
     def parse(cls, text: str, path: str) -> "MountStats":

@@ -29,6 +29,7 @@ class Mount:
     client: Guest
     path: str
     version: str
+    command: str
 
     def options(self) -> dict[str, str]:
         """The options as /proc/mounts shows them; one without a value has an empty one."""
@@ -45,7 +46,12 @@ class Mount:
 
     def unmount(self) -> None:
         """Takes it away; it must not be busy."""
-        self.client.run(f"umount {self.path}", timeout=120)
+        self.client.run(f"umount {self.path}", timeout=300)
+
+    def renew(self) -> None:
+        """Mounts it again, after which the client has nothing of it in its caches."""
+        self.unmount()
+        self.client.run(self.command, timeout=120)
 
 
 class Pair:
@@ -122,9 +128,9 @@ class Pair:
         given = [f"vers={version}", f"proto={protocol}", f"port={PORT}"]
         if options:
             given.append(options)
-        self.client.run(f"mkdir -p {path} && mount -v -t nfs -o {','.join(given)} "
-                        f"{server}:{remote} {path}", timeout=120)
-        return Mount(self.client, path, version)
+        command = f"mount -v -t nfs -o {','.join(given)} {server}:{remote} {path}"
+        self.client.run(f"mkdir -p {path} && {command}", timeout=120)
+        return Mount(self.client, path, version, command)
 
     def load_client_transport(self) -> None:
         """Loads the client's transport after unload_client_transport()."""

@@ -36,11 +36,6 @@ def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
     mount.unmount()
 
 
-def drop_caches(pair: Pair) -> None:
-    """Makes the client forget what it has read, so that it has to ask again."""
-    pair.client.run("sync; echo 3 >/proc/sys/vm/drop_caches", timeout=300)
-
-
 def our_rdma_resources(pair: Pair) -> list[str]:
     """What the client's transport module holds of verbs objects."""
     kinds = ("pd", "cq", "qp", "cm_id", "mr")

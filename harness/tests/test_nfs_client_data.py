@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 from conftest import Cell
-from expectations import MEBIBYTE, drop_caches, mounted
+from expectations import MEBIBYTE, mounted
 from workloads import fio, guest_python
 
 from lab import Guest, Pair
@@ -26,19 +26,19 @@ def test_fio_verifies(pair: Pair, version: str, full: bool, block_size: int, way
     common = [f"--bs={block_size}", f"--size={size}", f"--direct={int(way == 'direct')}",
               "--directory=/mnt", "--end_fsync=1"]
 
-    def pass_over(kind: str, *options: str) -> None:
+    def pass_over(mount: Mount, kind: str, *options: str) -> None:
         patterns = (kind, f"rand{kind}", f"rand{kind}")
         jobs = {f"depth{depth}": f"--rw={'randrw' if kind == 'rw' else pattern} --iodepth={depth} "
                                  f"--filename=depth{depth}"
                 for depth, pattern in zip(DEPTHS, patterns)}
         fio(pair, *common, *options, jobs=jobs, timeout=1800)
-        drop_caches(pair)
+        mount.renew()
 
-    with mounted(pair, version):
-        pass_over("write", "--do_verify=0")
-        pass_over("read")
-        pass_over("rw", "--do_verify=0")
-        pass_over("read")
+    with mounted(pair, version) as mount:
+        pass_over(mount, "write", "--do_verify=0")
+        pass_over(mount, "read")
+        pass_over(mount, "rw", "--do_verify=0")
+        pass_over(mount, "read")
         pair.client.run("rm /mnt/depth*")
 
 
@@ -46,10 +46,10 @@ def test_a_tree_of_small_files_is_written_listed_read_and_removed(
         pair: Pair, version: str, full: bool) -> None:
     """10,000 files, each with contents of its own, seen alike by client and server."""
     count = 10_000 if full else 1_000
-    with mounted(pair, version, export="ext4"):
+    with mounted(pair, version, export="ext4") as mount:
         pair.client.run(guest_python("tree.py", "write", "/mnt/tree", count), timeout=1800)
         pair.server.run(guest_python("tree.py", "check", "/srv/nfs/ext4/tree", count), timeout=600)
-        drop_caches(pair)
+        mount.renew()
         pair.client.run(guest_python("tree.py", "check", "/mnt/tree", count), timeout=1800)
         pair.client.run(guest_python("tree.py", "remove", "/mnt/tree", count), timeout=1800)
         assert pair.server.output("ls /srv/nfs/ext4") == ""

@@ -2,7 +2,7 @@
 """What NFS has besides files: locks, Kerberos, ACLs, extended attributes, long links."""
 
 import pytest
-from expectations import MEBIBYTE, assert_carried_by_rdma, drop_caches, mounted
+from expectations import MEBIBYTE, assert_carried_by_rdma, mounted
 from workloads import guest_python
 
 from lab import Pair
@@ -52,7 +52,7 @@ def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> No
             "sync /mnt/secret && sha256sum </tmp/secret", timeout=300)
         written = mount.stats()
         assert pair.server.output("sha256sum </srv/nfs/tmpfs/secret") == checksum
-        drop_caches(pair)
+        mount.renew()
         assert pair.client.output("sha256sum </mnt/secret", timeout=300) == checksum
         pair.client.run("rm /mnt/secret")
     long_calls = written.total("nomsg_calls") - before.total("nomsg_calls")
@@ -66,14 +66,14 @@ def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> No
 def test_long_acls_are_set_and_shown(pair: Pair, version: str) -> None:
     """An ACL too long for a message goes to the server and comes back."""
     users = range(2000, 2200)
-    with mounted(pair, version, export="ext4"):
+    with mounted(pair, version, export="ext4") as mount:
         pair.client.run("echo x >/mnt/acl")
         if version == "3":
             entries = [f"user:{user}:rw-" for user in users]
             pair.client.run(f"setfacl -m {','.join(entries)} /mnt/acl")
         else:
             # Each is added to the list that the server has, so that reading a long one counts too.
-            entries = ["A::OWNER@:rwatTcCy", *(f"A::{user}:rwtcy" for user in users),
+            entries = ["A::OWNER@:rwatTcCy", *(f"A::{user}:rwatcy" for user in users),
                        "A::GROUP@:rtcy", "A::EVERYONE@:rtcy"]
             pair.client.write("/tmp/acl", "\n".join(entries) + "\n")
             pair.client.run("nfs4_setfacl -S /tmp/acl /mnt/acl")
@@ -81,7 +81,7 @@ def test_long_acls_are_set_and_shown(pair: Pair, version: str) -> None:
                                        "--numeric /srv/nfs/ext4/acl").split()
         assert [line for line in on_server if line.startswith("user:2")] == [
             f"user:{user}:rw-" for user in users]
-        drop_caches(pair)
+        mount.renew()
         shown = pair.client.output("getfacl --omit-header --absolute-names --numeric /mnt/acl"
                                    if version == "3" else "nfs4_getfacl /mnt/acl")
         missing = [user for user in users if f":{user}:" not in shown]
@@ -95,13 +95,13 @@ def test_large_extended_attributes_come_back(pair: Pair, version: str) -> None:
     program = "import os, random; v = random.Random(1).randbytes(60000); f = '/mnt/x'; "
     look = "import os, random; v = random.Random(1).randbytes(60000); f = '/srv/nfs/xfs/x'; "
     same = "assert os.getxattr(f, 'user.large') == v; assert len(os.listxattr(f)) == 501"
-    with mounted(pair, version, export="xfs"):
+    with mounted(pair, version, export="xfs") as mount:
         pair.client.run("echo x >/mnt/x")
         pair.client.run(f"/usr/bin/python3 -c \"{program} os.setxattr(f, 'user.large', v); "
                         "[os.setxattr(f, f'user.a-long-name-{i}', b'x') for i in range(500)]\"",
                         timeout=300)
         pair.server.run(f"/usr/bin/python3 -c \"{look} {same}\"")
-        drop_caches(pair)
+        mount.renew()
         pair.client.run(f"/usr/bin/python3 -c \"{program} {same}\"")
         pair.client.run("rm /mnt/x")
 
@@ -109,13 +109,13 @@ def test_large_extended_attributes_come_back(pair: Pair, version: str) -> None:
 def test_long_symbolic_links_are_read(pair: Pair, version: str) -> None:
     """Targets of up to 4,000 bytes, made by either side."""
     lengths = (1, 100, 1000, 2000, 3000, 4000)
-    with mounted(pair, version):
+    with mounted(pair, version) as mount:
         for length in lengths:
             target = "x" * length
             pair.client.run(f"ln -s {target} /mnt/link{length}")
             pair.server.run(f"ln -s {target} /srv/nfs/tmpfs/served{length}")
             assert pair.server.output(f"readlink -n /srv/nfs/tmpfs/link{length}") == target
-        drop_caches(pair)
+        mount.renew()
         for length in lengths:
             assert pair.client.output(f"readlink -n /mnt/link{length}") == "x" * length
             assert pair.client.output(f"readlink -n /mnt/served{length}") == "x" * length

@@ -2,7 +2,7 @@
 """Each pair of kernels and each NFS version, in short."""
 
 import pytest
-from expectations import MEBIBYTE, drop_caches, mounted, our_rdma_resources
+from expectations import MEBIBYTE, mounted, our_rdma_resources
 
 from lab import Pair
 
@@ -41,13 +41,13 @@ def test_a_large_file_travels_each_way(pair: Pair, version: str) -> None:
 def test_small_files_are_written_renamed_and_removed(pair: Pair, version: str) -> None:
     """200 files, as the client writes them and as both sides see them."""
     exported = "/srv/nfs/tmpfs"
-    with mounted(pair, version):
+    with mounted(pair, version) as mount:
         pair.client.run(f"mkdir /mnt/d && cd /mnt/d && for i in $(seq {SMALL_FILES}); do "
                         "printf 'file %d\\n' $i >f$i || exit 1; done", timeout=300)
         expected = "".join(f"file {number}\n" for number in range(1, SMALL_FILES + 1))
         assert pair.server.output(
             f"cd {exported}/d && cat $(seq -f f%g {SMALL_FILES})") == expected
-        drop_caches(pair)
+        mount.renew()
         assert pair.client.output(
             f"cd /mnt/d && cat $(seq -f f%g {SMALL_FILES})", timeout=120) == expected
 
