@@ -78,74 +78,92 @@ ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 				   field::ib_device::name(device));
 		return Outcome::no_device;
 	}
-
-	const auto most_requests = left(field::ib_device::max_qp_wr(device), drain_requests);
-	reverse_credits_ = wishes.reverse_credits;
-	const std::uint32_t fixed_receives = reverse_credits_ + receive_batch;
-	credits_ = std::min({wishes.credits, most_requests / send_requests_per_call,
-			     left(static_cast<int>(most_requests), fixed_receives),
-			     left(field::ib_device::max_cqe(device), fixed_receives + 2 * drain_requests) /
-				     (send_requests_per_call + 1)});
-	if (credits_ == 0) {
+	const Depths depths = depths_for(device, wishes);
+	if (depths.credits == 0) {
 		rpcordma_log_error("device %s has too short queues: it cannot be used", field::ib_device::name(device));
 		return Outcome::no_device;
 	}
-	const std::uint32_t receive_depth = credits_ + fixed_receives;
+	credits_ = depths.credits;
 
 	ib_pd *const pd = __ib_alloc_pd(device, 0, "rpcordma");
 	if (rpcordma_pointer_error(pd) != 0)
 		return Outcome::try_again;
 	pd_ = pd;
 	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
-
-	/* The queue has to take the largest RPC whatever the number of credits. */
-	const proto::RegistrationLimits limits = RegistrationPool::limits_of(device);
-	const std::uint32_t send_depth =
-		std::min(most_requests, std::max(credits_ * send_requests_per_call, 8 * largest_message(limits) + 4));
 	receives_.reset(new (kernel::GFP_KERNEL)
-				ReceiveQueue(device, lkey, wishes.own.receive_size, receive_depth, *this));
-	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, wishes.own.send_size, send_depth, *this));
+				ReceiveQueue(device, lkey, wishes.own.receive_size, depths.receive, *this));
+	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, wishes.own.send_size, depths.send, *this));
 	if (!receives_ || !sends_)
 		return Outcome::try_again;
-	const std::uint32_t most_registrations =
-		std::min<std::uint32_t>(credits_ * 2 * largest_message(limits), field::ib_device::max_mr(device) / 2);
 	registrations_.reset(new (kernel::GFP_KERNEL)
-				     RegistrationPool(device, pd_, *sends_, most_registrations, *this));
+				     RegistrationPool(device, pd_, *sends_, depths.registrations, *this));
 	if (!registrations_)
 		return Outcome::try_again;
-	most_segments_ = std::min(2 * largest_message(limits), sends_->most_registrations());
+	most_segments_ = std::min(depths.largest_rpc, sends_->most_registrations());
 
+	if (!create_queue_pair(device, depths))
+		return Outcome::try_again;
+	return fill_queues(wishes.reverse_credits) ? Outcome::connected : Outcome::try_again;
+}
+
+Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &wishes) noexcept
+{
+	const std::uint32_t most_requests = left(field::ib_device::max_qp_wr(device), drain_requests);
+	const std::uint32_t most_completions = left(field::ib_device::max_cqe(device), 2 * drain_requests);
+	const std::uint32_t other_receives = wishes.reverse_credits + receive_batch;
+	const std::uint32_t largest_rpc = 2 * largest_message(RegistrationPool::limits_of(device));
+
+	Depths depths{};
+	depths.credits = std::min({wishes.credits, most_requests / send_requests_per_call,
+				   most_requests - std::min(most_requests, other_receives),
+				   (most_completions - std::min(most_completions, other_receives)) /
+					   (send_requests_per_call + 1)});
+	depths.receive = depths.credits + other_receives;
+	/* However few credits there are, the queue takes the largest RPC, in the half that one may fill. */
+	depths.send = std::min(most_requests,
+			       std::max(depths.credits * send_requests_per_call, 2 * (2 * largest_rpc + 1)));
+	depths.registrations = std::min(depths.credits * largest_rpc,
+					static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2);
+	depths.largest_rpc = largest_rpc;
+	return depths;
+}
+
+bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexcept
+{
 	ib_cq *const cq = __ib_alloc_cq_any(device, this,
-					    static_cast<int>(send_depth + receive_depth + 2 * drain_requests),
+					    static_cast<int>(depths.send + depths.receive + 2 * drain_requests),
 					    kernel::IB_POLL_WORKQUEUE, "rpcordma");
 	if (rpcordma_pointer_error(cq) != 0)
-		return Outcome::try_again;
+		return false;
 	cq_ = cq;
 
 	kernel::Opaque<ib_qp_init_attr> attributes;
 	ib_qp_init_attr *const wanted = attributes.get();
 	field::ib_qp_init_attr::send_cq(wanted) = cq_;
 	field::ib_qp_init_attr::recv_cq(wanted) = cq_;
-	field::ib_qp_init_attr::max_send_wr(wanted) = send_depth + drain_requests;
-	field::ib_qp_init_attr::max_recv_wr(wanted) = receive_depth + drain_requests;
+	field::ib_qp_init_attr::max_send_wr(wanted) = depths.send + drain_requests;
+	field::ib_qp_init_attr::max_recv_wr(wanted) = depths.receive + drain_requests;
+	/* Every message is in one piece, so that no device has too few. */
 	field::ib_qp_init_attr::max_send_sge(wanted) = 1;
 	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
 	field::ib_qp_init_attr::port_num(wanted) = ~0u;
 	if (rdma_create_qp(id_, pd_, wanted) != 0)
-		return Outcome::try_again;
+		return false;
 	has_queue_pair_ = true;
 	receives_->attach(field::rdma_cm_id::qp(id_));
 	sends_->attach(field::rdma_cm_id::qp(id_));
+	return true;
+}
 
-	/* What is made here is enough for one RPC at a time, so that an RPC never depends on growth. */
-	if (!sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) || !registrations_->prepare(most_segments_))
-		return Outcome::try_again;
-	const std::uint32_t first_receives = 1 + reverse_credits_;
-	if (receives_->provide(first_receives, receive_batch, kernel::GFP_KERNEL) < first_receives)
-		return Outcome::try_again;
-	return Outcome::connected;
+/* What is made here is enough for one RPC at a time, so that an RPC never depends on growth. */
+bool Endpoint::fill_queues(std::uint32_t reverse_credits) noexcept
+{
+	const std::uint32_t first_receives = 1 + reverse_credits;
+
+	return sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) && registrations_->prepare(most_segments_) &&
+	       receives_->provide(first_receives, receive_batch, kernel::GFP_KERNEL) >= first_receives;
 }
 
 ConnectOutcome Endpoint::establish(unsigned long patience) noexcept

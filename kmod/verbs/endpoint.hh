@@ -108,7 +108,20 @@ class Endpoint final : public kernel::Heap,
 	/* Waits for the event that ends a step. */
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
 	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
+	/* How long the queues are to be, in work requests, and how many registrations there may be; credits of zero where
+	 * the device cannot do it. */
+	struct Depths {
+		std::uint32_t credits;
+		std::uint32_t send;
+		std::uint32_t receive;
+		std::uint32_t registrations;
+		/* The registrations of the largest RPC. */
+		std::uint32_t largest_rpc;
+	};
+	[[nodiscard]] static Depths depths_for(ib_device *device, const EndpointWishes &wishes) noexcept;
 	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
+	[[nodiscard]] bool create_queue_pair(ib_device *device, const Depths &depths) noexcept;
+	[[nodiscard]] bool fill_queues(std::uint32_t reverse_credits) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
 	void receive_failed(const char *how) noexcept override;
@@ -131,7 +144,6 @@ class Endpoint final : public kernel::Heap,
 	proto::Agreement agreement_ = proto::agree({}, {});
 	std::uint32_t credits_ = 0;
 	std::uint32_t most_segments_ = 0;
-	std::uint32_t reverse_credits_ = 0;
 
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
