@@ -79,6 +79,12 @@ unsigned short Transport::source_port() noexcept
 	return rpcordma_address_port(reinterpret_cast<const sockaddr *>(source_.get()));
 }
 
+unsigned long Transport::registrations_made() noexcept
+{
+	kernel::Guard guard(lock_);
+	return registrations_of_past_connections_ + (endpoint_ ? endpoint_->registrations().size() : 0);
+}
+
 void Transport::print_statistics(seq_file *file) noexcept
 {
 	const bool connected = rpcordma_xprt_connected(xprt_);
@@ -95,7 +101,7 @@ void Transport::print_statistics(seq_file *file) noexcept
 	seq_printf(file, "%lu %lu %lu %llu %llu %llu %llu %lu %lu %lu %lu ", s.read_chunks, s.write_chunks,
 		   s.reply_chunks, s.request_bytes, s.reply_bytes, s.pulled_up, s.fixed_up, s.hardway_registered,
 		   s.failed_marshal, s.bad_replies, s.nomsg_calls);
-	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, s.registrations_lost, s.registrations_made,
+	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, s.registrations_lost, registrations_made(),
 		   s.local_invalidations, s.no_send_room, 0ul);
 }
 

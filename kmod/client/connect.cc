@@ -101,7 +101,6 @@ proto::ConnectOutcome Transport::connect_to(const verbs::EndpointWishes &wishes)
 		connection_++;
 		__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
 	}
-	statistics_.registrations_made += endpoint_->registrations().size();
 	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
 	if (outcome != proto::ConnectOutcome::connected)
 		drop_endpoint();
@@ -126,6 +125,7 @@ void Transport::drop_endpoint() noexcept
 	std::uint32_t calls;
 	{
 		kernel::Guard guard(lock_);
+		registrations_of_past_connections_ += endpoint_->registrations().size();
 		old = std::move(endpoint_);
 		calls = in_flight_;
 	}

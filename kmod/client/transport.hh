@@ -36,7 +36,6 @@ struct Statistics {
 	unsigned long local_invalidations = 0;
 	/* Both. */
 	unsigned long registrations_lost = 0;
-	unsigned long registrations_made = 0;
 };
 
 /* Calls that the responder may have outstanding in the reverse direction, and Receives posted for them. */
@@ -72,6 +71,8 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int print_source(char *buffer, std::size_t size) noexcept;
 	[[nodiscard]] unsigned short source_port() noexcept;
 	void print_statistics(seq_file *file) noexcept;
+	/* On this and all earlier connections. */
+	[[nodiscard]] unsigned long registrations_made() noexcept;
 	/* The largest Call and Reply of the reverse direction, in bytes. */
 	[[nodiscard]] std::size_t reverse_size() noexcept;
 	void keep_reverse(ReverseRequest &request) noexcept;
@@ -171,6 +172,7 @@ class Transport final : private verbs::Endpoint::User {
 	std::uint32_t reverse_in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Numbers the connections. */
 	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	unsigned long registrations_of_past_connections_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Opaque<sockaddr_storage> source_ RPCORDMA_GUARDED_BY(lock_);
 
 	/* Counts the events after which a Call may find room that it lacked. */
