@@ -202,8 +202,12 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	std::uint32_t receives;
 	{
 		kernel::Guard guard(lock_);
-		if (in_flight_ >= credits_.limit())
+		if (in_flight_ >= credits_.limit()) {
+			/* Nobody waits for a reply, so no timer will find out that none comes. */
+			if (abandoned_ == in_flight_)
+				give_up("credits held by abandoned calls");
 			return held(rqst, "credits", Sent::no_room);
+		}
 		receives = in_flight_ + 1 + reverse_credits;
 	}
 	if (endpoint.receives().provide(receives, receive_batch, kernel::GFP_ATTEMPT) < receives)
@@ -234,14 +238,14 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		return held(rqst, "registrations", Sent::no_room);
 	verbs::SendBuffer *const buffer = endpoint.sends().begin(reads + room, kernel::GFP_ATTEMPT);
 	if (!buffer) {
-		endpoint.registrations().give_back(taken);
+		endpoint.registrations().put_back(taken);
 		return held(rqst, "send queue", Sent::no_room);
 	}
 	request.rqst_ = rqst;
 	verbs::Chain chain;
 	if (!advertise(request, rqst, *plan, taken, chain)) {
 		endpoint.sends().abandon(*buffer, reads + room);
-		endpoint.registrations().give_back(taken);
+		endpoint.registrations().put_back(taken);
 		give_back_memory(request);
 		return held(rqst, "mapping", Sent::no_memory);
 	}
@@ -249,19 +253,19 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		trace_advertised(request, rqst, *plan);
 	const std::uint32_t size = fill(request, rqst, *plan, buffer->bytes());
 
-	{
-		kernel::Guard guard(lock_);
-		request.state_ = Request::State::sent;
-		request.connection_ = connection_;
-		in_flight_++;
-		request.advertising_ = reads + room != 0;
-		if (request.advertising_)
-			advertising_.push_back(request);
-	}
 	count(request, *plan);
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
 	rpcordma_trace_call_sent(peer(), static_cast<u32>(xid_of(rqst)), size, reads + room,
 				 static_cast<u32>(field::rpc_rqst::rq_ntrans(rqst)));
+	/* In one with the posting: a peer that guesses XIDs must not be answered before its turn. */
+	kernel::Guard guard(lock_);
+	request.state_ = Request::State::sent;
+	request.connection_ = connection_;
+	in_flight_++;
+	if (reads + room != 0) {
+		request.memory_ = Request::Memory::advertised;
+		advertising_.push_back(request);
+	}
 	return endpoint.sends().post(*buffer, size, chain) ? Sent::yes : Sent::not_connected;
 }
 
@@ -389,18 +393,40 @@ void Transport::release(rpc_rqst *rqst) noexcept
 
 	fence(request);
 	request.trim();
-	kernel::Guard guard(lock_);
-	/* The responder still owes a reply, and with it the credit. */
-	if (request.state_ == Request::State::sent && request.connection_ == connection_) {
-		if (unclaimed_ != 0) {
-			unclaimed_--;
-			in_flight_--;
-		} else {
-			abandoned_++;
-		}
+	{
+		kernel::Guard guard(lock_);
+		abandon(request);
+		free_.push_front(request);
 	}
+	/* For who waits for a credit, and may have to see that none comes back. */
+	room();
+}
+
+/* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. */
+void Transport::abandon(Request &request) noexcept
+{
+	if (request.state_ != Request::State::sent)
+		return;
 	request.state_ = Request::State::idle;
-	free_.push_front(request);
+	if (request.connection_ != connection_)
+		return;
+	if (unclaimed_ != 0) {
+		unclaimed_--;
+		in_flight_--;
+	} else {
+		abandoned_++;
+	}
+}
+
+/* RDMA has no keep-alive: only a new connection shows whether the responder is there. sunrpc encodes the call anew before
+ * the old connection is gone, so the memory has to be out of the responder's reach first. */
+void Transport::timed_out(rpc_rqst *rqst) noexcept
+{
+	give_up("no reply in time");
+	Request &request = Request::of(rqst);
+	fence(request);
+	kernel::Guard guard(lock_);
+	abandon(request);
 }
 
 void Transport::fence(Request &request) noexcept
@@ -408,12 +434,16 @@ void Transport::fence(Request &request) noexcept
 	kernel::Completion fenced;
 	{
 		kernel::Guard guard(lock_);
-		if (!request.advertising_)
+		/* A reply that is being worked on brings the memory back itself, and ends the call. */
+		if (request.memory_ == Request::Memory::none || request.state_ == Request::State::replied)
 			return;
 		request.fenced_ = &fenced;
-		rpcordma_trace_call_fenced(peer(), static_cast<u32>(xid_of(request.rqst_)),
-					   request.read_count_ + request.room_count_);
-		(void)invalidate(request);
+		/* Else whoever brings the memory back says so. */
+		if (request.memory_ == Request::Memory::advertised) {
+			rpcordma_trace_call_fenced(peer(), static_cast<u32>(xid_of(request.rqst_)),
+						   request.read_count_ + request.room_count_);
+			(void)invalidate(request);
+		}
 	}
 	/* Certain to happen: an invalidation completes, if need be because the queue pair is drained. */
 	fenced.wait();

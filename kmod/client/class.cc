@@ -197,10 +197,9 @@ int rpcordma_client_send_request(rpc_rqst *rqst)
 	return Transport::of(rqst).send(rqst);
 }
 
-/* No reply in time. RDMA has no keep-alive: only a new connection shows whether the responder is there. */
-void rpcordma_client_timer(rpc_xprt *xprt, rpc_task *)
+void rpcordma_client_timer(rpc_xprt *xprt, rpc_task *task)
 {
-	Transport::of(xprt).give_up("no reply in time");
+	Transport::of(xprt).timed_out(field::rpc_task::tk_rqstp(task));
 }
 
 void rpcordma_client_close(rpc_xprt *xprt)
@@ -233,9 +232,9 @@ unsigned short rpcordma_client_source_port(rpc_xprt *xprt)
 	return Transport::of(xprt).source_port();
 }
 
-/* What the reverse direction takes is made when it is first used. */
-int rpcordma_client_bc_setup(rpc_xprt *, unsigned int)
+int rpcordma_client_bc_setup(rpc_xprt *xprt, unsigned int sessions)
 {
+	Transport::of(xprt).open_reverse(sessions);
 	return 0;
 }
 
@@ -257,5 +256,7 @@ void rpcordma_client_bc_free_rqst(rpc_rqst *rqst)
 	xprt_put(xprt);
 }
 
-/* It lasts as long as the transport. */
-void rpcordma_client_bc_destroy(rpc_xprt *, unsigned int) {}
+void rpcordma_client_bc_destroy(rpc_xprt *xprt, unsigned int sessions)
+{
+	Transport::of(xprt).close_reverse(sessions);
+}

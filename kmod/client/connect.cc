@@ -63,11 +63,13 @@ void Transport::attempt() noexcept
 			.receive_size = rpcordma_max_inline_read,
 			.remote_invalidation = true},
 	};
+	/* From here on a loss of the connection may set it again. */
+	failed_ = false;
 	const proto::ConnectOutcome outcome = connect_to(wishes);
+	const bool connected = outcome == proto::ConnectOutcome::connected;
 
 	rpcordma_xprt_clear_connecting(xprt_);
-	failed_ = outcome != proto::ConnectOutcome::connected;
-	if (!failed_) {
+	if (connected) {
 		field::rpc_xprt::connect_cookie(xprt_)++;
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
@@ -77,11 +79,12 @@ void Transport::attempt() noexcept
 					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
 	} else {
+		failed_ = true;
 		rpcordma_trace_connect_failed(peer(), verbs::name_of(outcome));
 	}
 	xprt_unlock_connect(xprt_, this);
 	/* Those that wait are to look again, or are told why there is no connection. */
-	xprt_wake_pending_tasks(xprt_, failed_ ? errno_of(outcome) : -kernel::EAGAIN);
+	xprt_wake_pending_tasks(xprt_, connected ? -kernel::EAGAIN : errno_of(outcome));
 	rpcordma_reclaim_scope_leave(scope);
 }
 
@@ -140,9 +143,10 @@ void Transport::sweep() noexcept
 		{
 			kernel::Guard guard(lock_);
 			request = advertising_.pop_front();
+			if (!request)
+				return;
+			request->memory_ = Request::Memory::returning;
 		}
-		if (!request)
-			return;
 		trace_invalidated(*request, "disconnect");
 		statistics_.registrations_lost += request->reads_.size() + request->room_.size();
 		give_back_memory(*request);

@@ -56,10 +56,12 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 	std::visit(Overloaded{
 			   [&](const proto::ForCall &message) { reply(message, buffer); },
 			   [&](const proto::ReverseCall &message) {
+				   check_stray_invalidation(buffer);
 				   reverse_call(message);
 				   endpoint_->receives().give_back(buffer);
 			   },
 			   [&](proto::Dropped reason) {
+				   check_stray_invalidation(buffer);
 				   drop(buffer, reason);
 				   endpoint_->receives().give_back(buffer);
 			   },
@@ -108,7 +110,7 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	{
 		kernel::Guard guard(lock_);
 		awaited = request.state_ == Request::State::sent && request.connection_ == connection_;
-		advertising = request.advertising_;
+		advertising = request.memory_ == Request::Memory::advertised;
 		if (awaited) {
 			request.state_ = Request::State::replied;
 			if (credits)
@@ -116,6 +118,7 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		}
 	}
 	if (!awaited) {
+		check_stray_invalidation(buffer);
 		statistics_.bad_replies++;
 		rpcordma_trace_reply_unmatched(peer(), static_cast<u32>(message.xid), "no reply awaited");
 		rpcordma_log_peer("%pISpc: a second reply to the call 0x%08x", peer(), static_cast<u32>(message.xid));
@@ -211,12 +214,13 @@ void Transport::let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept
 void Transport::no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept
 {
 	rpcordma_trace_reply_unmatched(peer(), static_cast<u32>(message.xid), "unknown XID");
+	check_stray_invalidation(buffer);
 	{
 		kernel::Guard guard(lock_);
 		if (abandoned_ != 0) {
 			abandoned_--;
 			in_flight_--;
-		} else {
+		} else if (unclaimed_ < in_flight_) {
 			unclaimed_++;
 		}
 	}
@@ -250,6 +254,17 @@ bool Transport::check_remote_invalidation(Request &request, const verbs::Receive
 	return false;
 }
 
+/* A message that is no reply to a waiting call has nothing to invalidate: if it did, some other call may have lost memory,
+ * or a call that was killed meanwhile, which cannot be told apart. */
+void Transport::check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noexcept
+{
+	u32 invalidated;
+	if (!buffer.invalidated(invalidated))
+		return;
+	rpcordma_trace_invalidation_not_offered(peer(), 0, invalidated);
+	give_up("invalidation not offered");
+}
+
 /* Sees to the invalidation of all that the peer has not invalidated. */
 Transport::Fencing Transport::invalidate(Request &request) noexcept
 {
@@ -265,10 +280,15 @@ Transport::Fencing Transport::invalidate(Request &request) noexcept
 	request.room_.for_each(append);
 
 	endpoint_->sends().release(invalidated);
-	if (chain.count == 0)
+	if (chain.count == 0) {
+		request.memory_ = Request::Memory::returning;
 		return Fencing::done;
+	}
 	statistics_.local_invalidations += chain.count;
-	return endpoint_->sends().post(chain, request) ? Fencing::posted : Fencing::impossible;
+	if (!endpoint_->sends().post(chain, request))
+		return Fencing::impossible;
+	request.memory_ = Request::Memory::returning;
+	return Fencing::posted;
 }
 
 void Transport::invalidated(Request &request) noexcept
@@ -311,7 +331,7 @@ bool Transport::memory_is_back(Request &request) noexcept
 	kernel::Completion *fenced;
 	{
 		kernel::Guard guard(lock_);
-		request.advertising_ = false;
+		request.memory_ = Request::Memory::none;
 		fenced = std::exchange(request.fenced_, nullptr);
 	}
 	if (fenced)
@@ -362,7 +382,9 @@ int Transport::take_reply(Request &request) noexcept
 		}
 		statistics_.reply_bytes += reply.written;
 		statistics_.fixed_up += size;
-		return static_cast<int>(placement->size());
+		/* sunrpc takes nothing but whole XDR units, though the padding of a reduced item may have no room. */
+		const std::uint32_t whole = placement->size();
+		return static_cast<int>(reply.written != 0 ? whole + wire::roundup_padding(whole) : whole);
 	};
 	const auto long_reply = [&](const proto::LongReply &reply) -> int {
 		std::array<std::byte, proto::smallest_rpc_reply> start;

@@ -52,9 +52,11 @@ bool Request::reserve(std::size_t call_size, std::size_t reply_size, gfp_t gfp) 
 	const std::size_t needed = line + lines(call_size) + lines(reply_size);
 	if (buffer_.size() >= needed)
 		return true;
-	buffer_ = kernel::Block(needed, gfp);
-	if (!buffer_)
+	/* A small buffer is better than none where there is no memory for a larger one. */
+	kernel::Block larger(needed, gfp);
+	if (!larger)
 		return false;
+	buffer_ = std::move(larger);
 	reinterpret_cast<Owner *>(buffer_.data())->request = this;
 	return true;
 }

@@ -22,8 +22,7 @@ class Transport;
 /* Owned by sunrpc's request while that has an rq_buffer, else by the transport's pool. */
 class Request final : public kernel::Heap, public kernel::ListNode<Request>, private verbs::Signal {
     public:
-	/* The most segments of a chunk. */
-	static constexpr std::uint32_t most_segments = 20;
+	static constexpr std::uint32_t most_segments = verbs::most_segments;
 
 	explicit Request(Transport &transport) noexcept;
 
@@ -64,8 +63,14 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pri
 	/* Memory that the peer may reach. */
 	verbs::Registrations reads_;
 	verbs::Registrations room_;
-	/* There is such memory. Guarded by the transport's lock. */
-	bool advertising_ = false;
+	/* Whether there is such memory. Guarded by the transport's lock. */
+	enum class Memory : std::uint8_t {
+		none,
+		advertised,
+		/* It is on its way out of the peer's reach, and nobody but who does that touches reads_ and room_. */
+		returning,
+	};
+	Memory memory_ = Memory::none;
 	/* Completed when the memory is out of the peer's reach, for who frees an RPC that has no reply. */
 	kernel::Completion *fenced_ = nullptr;
 

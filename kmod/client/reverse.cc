@@ -12,6 +12,13 @@ namespace rpcordma::client {
 
 namespace field = kernel::field;
 
+namespace {
+
+/* How long a service may take to be done with what it was given. */
+constexpr unsigned long service_patience = 30 * kernel::HZ;
+
+} // namespace
+
 ReverseRequest *ReverseRequest::make(std::size_t size, gfp_t gfp) noexcept
 {
 	kernel::Owned<ReverseRequest> request(new (gfp) ReverseRequest);
@@ -60,31 +67,68 @@ void Transport::reverse_call(const proto::ReverseCall &message) noexcept
 	if (message.payload.empty() || !message.chunks.reads.empty() || !message.chunks.writes.empty() ||
 	    message.chunks.reply)
 		return drop(message, "chunks");
+	ReverseRequest *const request = reverse_request(message.payload.size());
+	if (!request)
+		return drop(message, "credits or memory");
+	request->take(xprt_, message.payload);
+	bool served;
+	{
+		/* The service does not end while there is a session: see close_reverse(). */
+		kernel::Guard guard(lock_);
+		served = reverse_sessions_ != 0 && rpcordma_reverse_enqueue(xprt_, request->rqst());
+	}
+	if (!served) {
+		keep_reverse(*request);
+		drop(message, "nobody serves it");
+	}
+}
+
+/* One for a Call of that size, within the credits; null where there is none. */
+ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
+{
 	ReverseRequest *request;
 	{
 		kernel::Guard guard(lock_);
 		if (reverse_in_use_ == reverse_credits)
-			return drop(message, "credits");
+			return nullptr;
 		reverse_in_use_++;
 		request = reverse_free_.pop_front();
 	}
-	if (request && request->size() < message.payload.size()) {
+	if (request && request->size() < size) {
 		delete request;
 		request = nullptr;
 	}
 	if (!request)
 		request = ReverseRequest::make(reverse_size(), kernel::GFP_ATTEMPT);
-	if (!request || request->size() < message.payload.size()) {
-		delete request;
+	if (request && request->size() >= size)
+		return request;
+	delete request;
+	kernel::Guard guard(lock_);
+	reverse_in_use_--;
+	return nullptr;
+}
+
+void Transport::open_reverse(unsigned int sessions) noexcept
+{
+	kernel::Guard guard(lock_);
+	reverse_sessions_ += sessions;
+}
+
+void Transport::close_reverse(unsigned int sessions) noexcept
+{
+	kernel::Completion idle;
+	{
 		kernel::Guard guard(lock_);
-		reverse_in_use_--;
-		return drop(message, "memory");
+		reverse_sessions_ -= std::min(sessions, reverse_sessions_);
+		if (reverse_sessions_ != 0 || reverse_in_use_ == 0)
+			return;
+		reverse_idle_ = &idle;
 	}
-	request->take(xprt_, message.payload);
-	if (!rpcordma_reverse_enqueue(xprt_, request->rqst())) {
-		keep_reverse(*request);
-		drop(message, "nobody serves it");
-	}
+	/* The service still runs, and answers what it was given: at worst when the connection is gone. */
+	if (idle.wait(service_patience))
+		return;
+	kernel::Guard guard(lock_);
+	reverse_idle_ = nullptr;
 }
 
 void Transport::drop(const proto::ReverseCall &message, const char *reason) noexcept
@@ -106,6 +150,8 @@ void Transport::keep_reverse(ReverseRequest &request) noexcept
 	kernel::Guard guard(lock_);
 	reverse_in_use_--;
 	reverse_free_.push_front(request);
+	if (reverse_in_use_ == 0 && reverse_idle_)
+		std::exchange(reverse_idle_, nullptr)->complete();
 }
 
 int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
@@ -122,7 +168,9 @@ int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 	if (!header || *header + size > endpoint_->agreement().inline_thresholds.call ||
 	    read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + *header, size) != 0) {
 		endpoint_->sends().abandon(*buffer, 0);
-		return -kernel::EMSGSIZE;
+		/* Dropped: an error would be taken for that of whichever task sends at the moment. */
+		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(xid), "reply too large");
+		return 0;
 	}
 	if (endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*header) + size, {}))
 		return 0;

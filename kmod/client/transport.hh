@@ -61,6 +61,7 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int send(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept;
 	void release(rpc_rqst *rqst) noexcept;
+	void timed_out(rpc_rqst *rqst) noexcept;
 	/* With the send lock held, or when nobody can call any more. Sleeps. */
 	void close() noexcept;
 	void cancel_connect() noexcept;
@@ -76,6 +77,10 @@ class Transport final : private verbs::Endpoint::User {
 	/* The largest Call and Reply of the reverse direction, in bytes. */
 	[[nodiscard]] std::size_t reverse_size() noexcept;
 	void keep_reverse(ReverseRequest &request) noexcept;
+	/* A service awaits Calls of the reverse direction, for so many sessions more or fewer. When the last is closed, none
+	 * of its Calls is left: that is waited for. */
+	void open_reverse(unsigned int sessions) noexcept;
+	void close_reverse(unsigned int sessions) noexcept;
 
     private:
 	friend class Request;
@@ -121,6 +126,7 @@ class Transport final : private verbs::Endpoint::User {
 	};
 	[[nodiscard]] Fencing invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
+	void check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noexcept;
 	void invalidated(Request &request) noexcept;
 	void finish(Request &request) noexcept;
 	[[nodiscard]] int take_reply(Request &request) noexcept;
@@ -131,10 +137,12 @@ class Transport final : private verbs::Endpoint::User {
 	bool memory_is_back(Request &request) noexcept;
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;
+	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives() noexcept;
 
 	/* reverse.cc */
 	void reverse_call(const proto::ReverseCall &message) noexcept;
+	[[nodiscard]] ReverseRequest *reverse_request(std::size_t size) noexcept;
 	void drop(const proto::ReverseCall &message, const char *reason) noexcept;
 	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
 
@@ -170,6 +178,8 @@ class Transport final : private verbs::Endpoint::User {
 	std::uint32_t unclaimed_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::List<ReverseRequest> reverse_free_ RPCORDMA_GUARDED_BY(lock_);
 	std::uint32_t reverse_in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	unsigned int reverse_sessions_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	kernel::Completion *reverse_idle_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	/* Numbers the connections. */
 	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	unsigned long registrations_of_past_connections_ RPCORDMA_GUARDED_BY(lock_) = 0;

@@ -11,9 +11,9 @@ bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
 {
 	struct svc_serv *service = READ_ONCE(xprt->bc_serv);
 
-	if (!service)
+	/* A transport that is being destroyed has no references to give. */
+	if (!service || !xprt_get(xprt))
 		return false;
-	xprt_get(xprt);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 	lwq_enqueue(&request->rq_bc_list, &service->sv_cb_list);
 	svc_pool_wake_idle_thread(&service->sv_pools[0]);

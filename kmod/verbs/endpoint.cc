@@ -47,7 +47,8 @@ std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::create(const En
 	kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
 	if (!endpoint)
 		return std::unexpected(ConnectOutcome::try_again);
-	endpoint->own_ = wishes.own;
+	/* As the responder will read it: sizes are rounded. */
+	endpoint->own_ = wire::PrivateData::decode(wishes.own.encode());
 	if (const Outcome outcome = endpoint->resolve(wishes); outcome != Outcome::connected)
 		return std::unexpected(outcome);
 	if (const Outcome outcome = endpoint->create_queues(wishes); outcome != Outcome::connected)
@@ -84,6 +85,11 @@ ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 		return Outcome::no_device;
 	}
 	credits_ = depths.credits;
+	if (depths.largest_rpc > 2 * verbs::most_segments) {
+		rpcordma_log_error("device %s registers too few pages at a time: it cannot be used",
+				   field::ib_device::name(device));
+		return Outcome::no_device;
+	}
 
 	ib_pd *const pd = __ib_alloc_pd(device, 0, "rpcordma");
 	if (rpcordma_pointer_error(pd) != 0)
@@ -114,16 +120,16 @@ Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &w
 	const std::uint32_t largest_rpc = 2 * largest_message(RegistrationPool::limits_of(device));
 
 	Depths depths{};
-	depths.credits = std::min({wishes.credits, most_requests / send_requests_per_call,
-				   most_requests - std::min(most_requests, other_receives),
-				   (most_completions - std::min(most_completions, other_receives)) /
-					   (send_requests_per_call + 1)});
+	depths.credits = std::min(
+		{wishes.credits, most_requests / send_requests_per_call,
+		 most_requests - std::min(most_requests, other_receives),
+		 (most_completions - std::min(most_completions, other_receives)) / (send_requests_per_call + 1)});
 	depths.receive = depths.credits + other_receives;
 	/* However few credits there are, the queue takes the largest RPC, in the half that one may fill. */
-	depths.send = std::min(most_requests,
-			       std::max(depths.credits * send_requests_per_call, 2 * (2 * largest_rpc + 1)));
-	depths.registrations = std::min(depths.credits * largest_rpc,
-					static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2);
+	depths.send =
+		std::min(most_requests, std::max(depths.credits * send_requests_per_call, 2 * (2 * largest_rpc + 1)));
+	depths.registrations = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2,
+					  largest_rpc, std::max(depths.credits * largest_rpc, largest_rpc));
 	depths.largest_rpc = largest_rpc;
 	return depths;
 }

@@ -205,14 +205,17 @@ bool RegistrationPool::take(std::uint32_t count, Registrations &to) noexcept
 	return true;
 }
 
+void RegistrationPool::put_back(Registrations &from) noexcept
+{
+	kernel::Guard guard(lock_);
+	/* To the front: the one used last is the one whose memory is still in the caches. */
+	while (Registration *const registration = from.pop_front())
+		free_.push_front(*registration);
+}
+
 void RegistrationPool::give_back(Registrations &from) noexcept
 {
-	{
-		kernel::Guard guard(lock_);
-		/* To the front: the one used last is the one whose memory is still in the caches. */
-		while (Registration *const registration = from.pop_front())
-			free_.push_front(*registration);
-	}
+	put_back(from);
 	listener_.more_registrations();
 }
 
@@ -232,7 +235,9 @@ void RegistrationPool::grow() noexcept
 	rpcordma_reclaim_scope_leave(scope);
 	const std::uint32_t now = size();
 	rpcordma_trace_registrations_made(field::ib_device::name(device_), now - before, now);
-	listener_.more_registrations();
+	/* Where none can be made, an RPC that gives its own back says so. */
+	if (now != before)
+		listener_.more_registrations();
 }
 
 void RegistrationPool::stop() noexcept

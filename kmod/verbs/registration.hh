@@ -14,6 +14,9 @@
 
 namespace rpcordma::verbs {
 
+/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages. */
+inline constexpr std::uint32_t most_segments = 20;
+
 /* What the peer may do with a registration. */
 enum class Access : std::uint8_t { read, write };
 
@@ -118,6 +121,8 @@ class RegistrationPool : public kernel::Heap {
 	[[nodiscard]] bool prepare(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Moves `count` registrations to `to`, or none at all: then more_registrations() says when to try again. */
 	[[nodiscard]] bool take(std::uint32_t count, Registrations &to) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back registrations that were not used, and tells nobody. */
+	void put_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back unmapped registrations. */
 	void give_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Ends growth, for teardown. Process context: may wait for it. */
