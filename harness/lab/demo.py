@@ -23,8 +23,8 @@ TRAVEL = (
     ("write_chunks", "Write chunk segments: memory that the server wrote replies' data to"),
     ("reply_chunks", "Reply chunk segments: memory for whole replies too long for a message"),
     ("nomsg_calls", "whole calls too long for a message"),
-    ("total_request_bytes", "bytes that the server read"),
-    ("total_reply_bytes", "bytes that the server wrote"),
+    ("total_request_bytes", "bytes of room in Write and Reply chunks"),
+    ("total_reply_bytes", "bytes that the server wrote there"),
     ("mrs_allocated", "memory registrations in the pool"),
     ("local_invalidations", "registrations that the client had to invalidate by itself"),
     ("bad_replies", "replies that broke the rules"),
@@ -130,6 +130,5 @@ def show_travel(stats: MountStats) -> None:
     """The counters that tell how the messages travelled."""
     for column, meaning in TRAVEL:
         print(f"{stats.total(column):>12}  {meaning}")
-    moved = MEBIBYTES << 20
-    if stats.total("total_request_bytes") < moved or stats.total("total_reply_bytes") < moved:
+    if stats.total("read_chunks") == 0 or stats.total("total_reply_bytes") < MEBIBYTES << 20:
         raise Failed("the data did not travel by RDMA")

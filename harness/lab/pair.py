@@ -120,12 +120,15 @@ class Pair:
     # What the tests do with them
 
     def mount(self, version: str, export: str = "tmpfs", path: str = "/mnt", options: str = "",
-              server: str = SERVER_ADDRESS, protocol: str = "rdma") -> Mount:
-        """Mounts an export of the server over RDMA."""
+              server: str = SERVER_ADDRESS, protocol: str = "rdma", security: str = "sys") -> Mount:
+        """Mounts an export of the server over RDMA.
+
+        Left to choose, the client would take the strongest security that both machines have.
+        """
         remote = f"/srv/nfs/{export}" if version.startswith("3") else f"/{export}"
         if ":" in server:
             server = f"[{server}]"
-        given = [f"vers={version}", f"proto={protocol}", f"port={PORT}"]
+        given = [f"vers={version}", f"proto={protocol}", f"port={PORT}", f"sec={security}"]
         if options:
             given.append(options)
         command = f"mount -v -t nfs -o {','.join(given)} {server}:{remote} {path}"

@@ -10,10 +10,11 @@ from lab.pair import Mount
 MEBIBYTE = 1 << 20
 
 
-def assert_carried_by_rdma(pair: Pair, mount: Mount) -> None:
-    """The version and the sizes are what was asked for, and the right module carries it."""
+def assert_carried_by_rdma(pair: Pair, mount: Mount, security: str = "sys") -> None:
+    """Version, security and sizes are what was asked for, and the right module carries it."""
     options = mount.options()
     assert options["vers"] == mount.version
+    assert options["sec"] == security
     assert options["proto"] in ("rdma", "rdma6")
     assert options["rsize"] == str(MEBIBYTE)
     assert options["wsize"] == str(MEBIBYTE)
@@ -31,7 +32,7 @@ def assert_carried_by_rdma(pair: Pair, mount: Mount) -> None:
 def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
     """A mount for the length of a block: see Pair.mount()."""
     mount = pair.mount(version, **how)
-    assert_carried_by_rdma(pair, mount)
+    assert_carried_by_rdma(pair, mount, how.get("security", "sys"))
     yield mount
     mount.unmount()
 

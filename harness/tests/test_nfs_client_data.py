@@ -21,8 +21,8 @@ DEPTHS = (1, 16, 64)
 @pytest.mark.parametrize("way", ("direct", "buffered"))
 def test_fio_verifies(pair: Pair, version: str, full: bool, block_size: int, way: str) -> None:
     """Writes, reads, and both mixed, at depths 1 to 64: what is read is what was written."""
-    least, most = (40, 40 * MEBIBYTE) if full else (4, 4 * MEBIBYTE)
-    size = max(least * block_size, min(640 * block_size, most))
+    blocks, most = (2000, 40 * MEBIBYTE) if full else (200, 4 * MEBIBYTE)
+    size = max(4 * block_size, min(blocks * block_size, most))
     common = [f"--bs={block_size}", f"--size={size}", f"--direct={int(way == 'direct')}",
               "--directory=/mnt", "--end_fsync=1"]
 
@@ -121,6 +121,22 @@ def test_the_smaller_inline_threshold_decides_about_chunks(
         fio(pair, "--bsrange=512-1m", "--size=8m", "--direct=1", "--iodepth=16",
             "--rw=randwrite", "--directory=/mnt")
         pair.client.run("rm /mnt/job*")
+
+
+def test_mountstats_counts_bytes_as_the_in_tree_client_does(pair: Pair, version: str) -> None:
+    """"Request bytes" are the room that is offered for replies; Read chunks count in no bytes."""
+    with mounted(pair, version) as mount:
+        pair.client.run("dd if=/dev/zero of=/mnt/file bs=1M count=4 oflag=direct")
+        written = mount.stats()
+        assert written.total("total_request_bytes") < MEBIBYTE
+        assert written.total("total_reply_bytes") < MEBIBYTE
+        pair.client.run("dd if=/mnt/file of=/dev/null bs=1M iflag=direct")
+        read = mount.stats()
+        offered = read.total("total_request_bytes") - written.total("total_request_bytes")
+        assert 4 * MEBIBYTE <= offered < 5 * MEBIBYTE
+        answered = read.total("total_reply_bytes") - written.total("total_reply_bytes")
+        assert 4 * MEBIBYTE <= answered < 5 * MEBIBYTE
+        pair.client.run("rm /mnt/file")
 
 
 def chunks_used(mount: Mount, command: str) -> dict[str, int]:

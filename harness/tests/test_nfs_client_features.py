@@ -44,8 +44,7 @@ def set_up_kerberos(pair: Pair) -> None:
 def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> None:
     """Files travel unharmed; data that integrity or privacy covers does not travel by itself."""
     set_up_kerberos(pair)
-    with mounted(pair, version, options=f"sec={flavour}", server="server.lab.test") as mount:
-        assert mount.options()["sec"] == flavour
+    with mounted(pair, version, security=flavour, server="server.lab.test") as mount:
         before = mount.stats()
         checksum = pair.client.output(
             f"head -c {8 * MEBIBYTE} /dev/urandom >/tmp/secret && cp /tmp/secret /mnt/secret && "
