@@ -60,13 +60,13 @@ void ReverseRequest::take(rpc_xprt *xprt, wire::Bytes payload) noexcept
 	field::xdr_buf::buflen(&reply) = static_cast<unsigned int>(reply_.size());
 }
 
-/* Chunks in the reverse direction are not taken yet, nor more Calls than were granted: such a Call is dropped, and its
- * sender sends it again or gives up. */
+/* A Call beyond the credits that were granted is dropped: its sender sends it again or gives up. */
 void Transport::reverse_call(const proto::ReverseCall &message) noexcept
 {
-	if (message.payload.empty() || !message.chunks.reads.empty() || !message.chunks.writes.empty() ||
-	    message.chunks.reply)
-		return drop(message, "chunks");
+	if (!proto::can_be_served(message)) {
+		answer_error(message);
+		return drop(message, "chunks or is malformed");
+	}
 	ReverseRequest *const request = reverse_request(message.payload.size());
 	if (!request)
 		return drop(message, "credits or memory");
@@ -129,6 +129,19 @@ void Transport::close_reverse(unsigned int sessions) noexcept
 		return;
 	kernel::Guard guard(lock_);
 	reverse_idle_ = nullptr;
+}
+
+/* ERR_CHUNK, if there is room for it now. */
+void Transport::answer_error(const proto::ReverseCall &message) noexcept
+{
+	verbs::SendBuffer *const buffer = endpoint_->sends().begin(0, kernel::GFP_ATTEMPT);
+	if (!buffer)
+		return;
+	const auto size =
+		wire::encode_error(buffer->bytes(), message.xid, RPCRDMA_V1, reverse_credits, wire::ChunkError{});
+	if (!size)
+		return endpoint_->sends().abandon(*buffer, 0);
+	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*size), {});
 }
 
 void Transport::drop(const proto::ReverseCall &message, const char *reason) noexcept

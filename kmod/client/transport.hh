@@ -143,6 +143,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* reverse.cc */
 	void reverse_call(const proto::ReverseCall &message) noexcept;
 	[[nodiscard]] ReverseRequest *reverse_request(std::size_t size) noexcept;
+	void answer_error(const proto::ReverseCall &message) noexcept;
 	void drop(const proto::ReverseCall &message, const char *reason) noexcept;
 	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
 
