@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What small devices and impatient users ask of the client."""
+
+import re
+
+import pytest
+from expectations import mounted
+from workloads import fio, guest_python
+
+from lab import Pair
+
+TRACING = "/sys/kernel/tracing"
+# Where struct ib_qp_init_attr has max_send_sge and max_recv_sge: the same in both kernels, as
+# build/*/generated/kernel/layout.h says.
+SEND_SGES, RECEIVE_SGES = 56, 60
+
+
+@pytest.mark.versions("4.2")
+def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> None:
+    """The soft devices have 32, hardware as few as 3: what our queue pairs ask for, seen at work."""
+    probe = (f"p:lab/queue_pair rdma_create_qp send=+{SEND_SGES}(%dx):u32 "
+             f"receive=+{RECEIVE_SGES}(%dx):u32")
+    pair.client.run(f"mountpoint -q {TRACING} || mount -t tracefs none {TRACING}")
+    pair.client.run(f"echo '{probe}' >{TRACING}/kprobe_events && "
+                    f"echo 1 >{TRACING}/events/lab/queue_pair/enable")
+    with mounted(pair, version):
+        fio(pair, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1", "--size=8m",
+            "--iodepth=8")
+        asked = re.findall(r"send=(\d+) receive=(\d+)", pair.client.read(f"{TRACING}/trace"))
+        pair.client.run("rm /mnt/job*")
+    pair.client.run(f"echo 0 >{TRACING}/events/lab/queue_pair/enable && "
+                    f"echo >{TRACING}/kprobe_events && echo >{TRACING}/trace")
+    assert asked, "the probe saw no queue pair being made"
+    assert all(int(send) <= 3 and int(receive) <= 3 for send, receive in asked)
+
+
+@pytest.mark.versions("3", "4.2")
+def test_killed_processes_cost_nobody_else_anything(pair: Pair, version: str, full: bool) -> None:
+    """200 rounds of kill -9 with RPCs in flight, half of them while the connection breaks."""
+    rounds = 200 if full else 20
+    with mounted(pair, version, export="ext4"):
+        pair.client.run(guest_python("kill.py", rounds), timeout=30 * rounds)
+        fio(pair, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m")
+        pair.client.run("rm /mnt/job*")
