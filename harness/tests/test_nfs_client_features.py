@@ -162,3 +162,12 @@ def test_transport_layer_security_is_refused(pair: Pair) -> None:
                               f"{pair.SERVER_ADDRESS}:/tmpfs /mnt", timeout=60, check=False)
     assert attempt.status != 0
     assert "nfs" not in pair.client.output("awk '$2 == \"/mnt\"' /proc/mounts")
+
+
+@pytest.mark.versions("4.1", "4.2")
+def test_the_server_reaches_the_callback_service(pair: Pair, version: str) -> None:
+    """The reverse direction carries the server's first Call, and its Reply."""
+    with mounted(pair, version):
+        # The file cannot be waited for, only looked at.
+        pair.server.run("timeout 60 sh -c 'until grep -qs \"callback state: UP\" "
+                        "/proc/fs/nfsd/clients/*/info; do sleep 0.1; done'", timeout=90)

@@ -17,7 +17,7 @@ SEND_SGES, RECEIVE_SGES = 56, 60
 
 @pytest.mark.versions("4.2")
 def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> None:
-    """The soft devices have 32, hardware as few as 3: what our queue pairs ask for, seen at work."""
+    """The soft devices have 32, hardware as few as 3: what our queue pairs ask for, at work."""
     probe = (f"p:lab/queue_pair rdma_create_qp send=+{SEND_SGES}(%dx):u32 "
              f"receive=+{RECEIVE_SGES}(%dx):u32")
     pair.client.run(f"mountpoint -q {TRACING} || mount -t tracefs none {TRACING}")
