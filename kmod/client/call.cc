@@ -351,9 +351,8 @@ void Transport::trace_advertised(const Request &request, const rpc_rqst *rqst, c
 
 void Transport::count(const Request &request, const proto::Plan &plan) noexcept
 {
-	for (const wire::ReadSegment &segment : std::span(request.read_segments_).first(request.read_count_))
-		statistics_.request_bytes += segment.target.length;
 	statistics_.read_chunks += request.read_count_;
+	/* As the in-tree module counts: the room that is offered, not what Read chunks hold. */
 	for (const wire::Segment &segment : std::span(request.room_segments_).first(request.room_count_))
 		statistics_.request_bytes += segment.length;
 	(plan.reply == ReplyRoom::write_chunk ? statistics_.write_chunks : statistics_.reply_chunks) +=
