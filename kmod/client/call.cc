@@ -307,11 +307,7 @@ std::uint32_t Transport::fill(Request &request, rpc_rqst *rqst, const proto::Pla
 {
 	const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
 	const wire::ChunksToSend chunks = request.chunks();
-	std::uint32_t credits;
-	{
-		kernel::Guard guard(lock_);
-		credits = credits_.requested();
-	}
+	const std::uint32_t credits = endpoint_->credits();
 	const auto size = plan.call == CallTransfer::position_zero ?
 				  wire::encode_nomsg(message, xid_of(rqst), credits, chunks) :
 				  wire::encode_msg(message, xid_of(rqst), credits, chunks);
