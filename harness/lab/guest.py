@@ -109,6 +109,8 @@ class Hardware:
 
     memory: str = "1G"
     processors: int = 2
+    # QEMU's options for the processors, where they shall not be the fastest that work here.
+    processor_options: list[str] = field(default_factory=list)
     disks: list[Path] = field(default_factory=list)
     network: list[str] = field(default_factory=list)
     kernel_options: str = ""
@@ -192,7 +194,8 @@ class Guest:
     def _qemu_command(self, channel: int) -> list[str]:
         hardware = self.hardware
         command = [
-            QEMU, *acceleration(self.kernel), "-nodefaults", "-no-user-config", "-no-reboot",
+            QEMU, *(hardware.processor_options or acceleration(self.kernel)),
+            "-nodefaults", "-no-user-config", "-no-reboot",
             "-display", "none", "-smp", str(hardware.processors), "-m", hardware.memory,
             "-kernel", str(self.kernel.image), "-initrd", str(self.kernel.initramfs()),
             "-append", self._kernel_command_line(),
