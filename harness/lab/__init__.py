@@ -3,7 +3,9 @@
 
 from lab.guest import CommandFailed, Guest, GuestDied, LabTimeout, Process, Result
 from lab.kernel import Kernel
+from lab.nfs import Mount
 from lab.pair import Pair
+from lab.solo import Solo
 
-__all__ = ["CommandFailed", "Guest", "GuestDied", "Kernel", "LabTimeout", "Pair", "Process",
-           "Result"]
+__all__ = ["CommandFailed", "Guest", "GuestDied", "Kernel", "LabTimeout", "Mount", "Pair",
+           "Process", "Result", "Solo"]

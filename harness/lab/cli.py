@@ -16,7 +16,8 @@ from pathlib import Path
 from lab.guest import Guest, Hardware, LabError, LabTimeout
 from lab.kernel import Kernel
 from lab.module import build_module
-from lab.pair import OURS, STOCK, Pair
+from lab.nfs import OURS, STOCK
+from lab.pair import Pair
 from lab.paths import CHECKOUT, LOGS
 
 # What timeout(1) says, too.
@@ -43,6 +44,7 @@ def main() -> int:
     shell.add_argument("--kernel", default="6.12", help="of the client")
     shell.add_argument("--server-kernel", default="6.12")
     shell.add_argument("--transport", choices=[OURS, STOCK], default=OURS, help="of the client")
+    shell.add_argument("--server-transport", choices=[OURS, STOCK], default=OURS)
     shell.set_defaults(act=interactive_shell)
 
     arguments = parser.parse_args()
@@ -80,13 +82,16 @@ def run_command(arguments: argparse.Namespace) -> int:
 def interactive_shell(arguments: argparse.Namespace) -> int:
     """Boots a pair, and gives the terminal to the client."""
     logs = new_log_directory("shell")
-    if arguments.transport == OURS:
-        build_module(Kernel.find(arguments.kernel))
+    client, server = Kernel.find(arguments.kernel), Kernel.find(arguments.server_kernel)
+    for kernel, transport in ((client, arguments.transport), (server, arguments.server_transport)):
+        if transport == OURS:
+            build_module(kernel)
     print("vm: booting a server and a client; leave with exit or Ctrl-D", flush=True)
-    with Pair(Kernel.find(arguments.server_kernel), Kernel.find(arguments.kernel), logs,
-              client_transport=arguments.transport, console_on_terminal=True) as pair:
-        print(f"vm: {pair.transport_module()} is loaded. To mount the server's /tmpfs, /ext4 or "
-              "/xfs:\n      mount -t nfs -o vers=4.2,proto=rdma,port=20049 "
+    with Pair(server, client, logs, client_transport=arguments.transport,
+              server_transport=arguments.server_transport, console_on_terminal=True) as pair:
+        print(f"vm: {pair.client_module} is loaded here, {pair.server_module} in the server. To "
+              "mount the server's /tmpfs, /ext4 or /xfs:\n"
+              "      mount -t nfs -o vers=4.2,proto=rdma,port=20049 "
               f"{pair.SERVER_ADDRESS}:/tmpfs /mnt", flush=True)
         with raw_terminal():
             columns, lines = shutil.get_terminal_size()

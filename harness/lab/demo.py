@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make demo: a file there and back over NFS/RDMA, with our module in the client."""
+"""make demo: a file there and back over NFS/RDMA, with our module at both ends."""
 
 import argparse
 import signal
@@ -7,11 +7,12 @@ import sys
 import time
 
 from lab.cli import new_log_directory
-from lab.guest import LabError
+from lab.guest import Guest, LabError
 from lab.kernel import Kernel
 from lab.module import build_module
 from lab.mountstats import MountStats
-from lab.pair import OURS, STOCK, Pair
+from lab.nfs import OURS, STOCK, modules_loaded
+from lab.solo import Solo
 
 MEBIBYTES = 32
 
@@ -29,6 +30,11 @@ TRAVEL = (
     ("local_invalidations", "registrations that the client had to invalidate by itself"),
     ("bad_replies", "replies that broke the rules"),
     ("connect_count", "connections made"))
+# The server's counters.
+SERVICE = {
+    "rdma_stat_recv": "messages received",
+    "rdma_stat_read": "RDMA Reads of calls' data",
+    "rdma_stat_write": "RDMA Writes of replies' data"}
 
 
 class Failed(Exception):
@@ -38,9 +44,9 @@ class Failed(Exception):
 def main() -> int:
     """Runs it; the last line says whether it passed."""
     parser = argparse.ArgumentParser(prog="demo", description=__doc__)
-    parser.add_argument("--kernel", default="6.12", help="of both machines: 6.1 or 6.12")
+    parser.add_argument("--kernel", default="6.12", help="6.1 or 6.12")
     parser.add_argument("--transport", choices=[OURS, STOCK], default=OURS,
-                        help="the client's module; stock is the kernel's own, to compare with")
+                        help="stock is the kernel's own module, to compare with")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
@@ -58,71 +64,72 @@ def say(text: str) -> None:
 
 
 def demonstrate(kernel: Kernel, transport: str) -> None:
-    """Boots the two machines, and shows what the client's module does."""
+    """Boots a machine, and shows what the module does at both ends."""
     if transport == OURS:
         build_module(kernel)
     logs = new_log_directory("demo")
-    say(f"Two virtual machines with Linux {kernel.release} (logs in {logs})")
+    say(f"A virtual machine with Linux {kernel.release} (logs in {logs})")
     began = time.monotonic()
-    with Pair(kernel, kernel, logs, client_transport=transport, kernel_options="") as pair:
+    with Solo(kernel, logs, transport) as solo:
         print(f"up after {time.monotonic() - began:.0f} s")
-        print(f"server: {modules(pair, server=True)}\nclient: {modules(pair, server=False)}")
+        show_module(solo)
 
-        say("mount -o vers=4.2,proto=rdma")
-        mount = pair.mount("4.2")
-        print(pair.client.output("grep ' /mnt nfs' /proc/mounts; rdma link; "
-                                 "rdma resource show qp | grep -w 'comm'"), end="")
-        if modules(pair, server=False) != pair.transport_module():
-            raise Failed("another module than the one asked for is loaded")
+        say("nfsd listens, and mount -o vers=4.2,proto=rdma finds it")
+        mount = solo.mount("4.2")
+        print(solo.guest.output(
+            "cat /proc/fs/nfsd/portlist; grep ' /mnt nfs' /proc/mounts; rdma link; "
+            "rdma resource show cm_id; rdma resource show qp | grep -w RC"), end="")
 
-        copy_there_and_back(pair)
-        say("How it travelled (xprt: rdma in /proc/self/mountstats)")
+        copy_there_and_back(solo.guest)
+        say("How it travelled, as the client counts (xprt: rdma in /proc/self/mountstats)")
         show_travel(mount.stats())
+        say("And as the server counts (/proc/sys/sunrpc/svc_rdma)")
+        show_service(solo.guest)
 
-        say("Unmount, and unload the module")
+        say("Unmount, stop nfsd, and unload the module")
         mount.unmount()
-        pair.unload_client_transport()
-        print(pair.client.output("rdma resource"), end="")
-        complaints = [line for guest in pair.guests for line in guest.complaints()]
+        solo.unload_transport()
+        print(solo.guest.output("rdma resource"), end="")
+        complaints = solo.guest.complaints()
         if complaints:
-            raise Failed("a kernel complained:\n" + "\n".join(complaints))
+            raise Failed("the kernel complained:\n" + "\n".join(complaints))
     say(f"That took {time.monotonic() - began:.0f} s")
 
 
-def modules(pair: Pair, server: bool) -> str:
-    """Which module carries RPC over RDMA there."""
-    guest = pair.server if server else pair.client
-    return guest.output("awk '$1 ~ /^rpc(or|r)dma$/ { print $1 }' /proc/modules").strip()
+def show_module(solo: Solo) -> None:
+    """Which module carries RPC over RDMA here."""
+    loaded = list(modules_loaded(solo.guest))
+    print(f"for client and server: {', '.join(loaded)}")
+    if loaded != [solo.module]:
+        raise Failed("another module than the one asked for is loaded")
 
 
-def copy_there_and_back(pair: Pair) -> None:
-    """A file to the server and another from it, compared by checksum."""
+def copy_there_and_back(guest: Guest) -> None:
+    """A file over the mount into the export, and another out of it, compared by checksum."""
     say(f"{MEBIBYTES} MiB from the client to the server")
-    pair.client.run(f"head -c {MEBIBYTES}M /dev/urandom >/tmp/up; sync")
-    copied = pair.client.run("cp /tmp/up /mnt/up && sync /mnt/up", timeout=300)
+    guest.run(f"head -c {MEBIBYTES}M /dev/urandom >/tmp/up; sync")
+    copied = guest.run("cp /tmp/up /mnt/up && sync /mnt/up", timeout=300)
     show_rate(copied.seconds)
-    compare("client", pair.client.output("sha256sum </tmp/up"),
-            "server", pair.server.output("sha256sum </srv/nfs/tmpfs/up"))
+    compare(guest, "/tmp/up", "/srv/nfs/tmpfs/up")
 
     say(f"{MEBIBYTES} MiB from the server to the client")
-    pair.server.run(f"head -c {MEBIBYTES}M /dev/urandom >/srv/nfs/tmpfs/down")
-    copied = pair.client.run("cp /mnt/down /tmp/down", timeout=300)
+    guest.run(f"head -c {MEBIBYTES}M /dev/urandom >/srv/nfs/tmpfs/down")
+    copied = guest.run("cp /mnt/down /tmp/down", timeout=300)
     show_rate(copied.seconds)
-    compare("server", pair.server.output("sha256sum </srv/nfs/tmpfs/down"),
-            "client", pair.client.output("sha256sum </tmp/down"))
+    compare(guest, "/srv/nfs/tmpfs/down", "/tmp/down")
 
 
 def show_rate(seconds: float) -> None:
     """How long it took, with the reason not to make much of it."""
-    print(f"{seconds:.1f} s, {MEBIBYTES / seconds:.1f} MiB/s (two machines emulated on one host: "
-          "this says nothing about speed)")
+    print(f"{seconds:.1f} s, {MEBIBYTES / seconds:.1f} MiB/s (on an emulated machine: this says "
+          "nothing about speed)")
 
 
-def compare(one: str, its: str, other: str, others: str) -> None:
-    """Shows two checksums, which have to agree."""
-    for name, checksum in ((one, its), (other, others)):
-        print(f"sha256 on the {name}: {checksum.split()[0]}")
-    if its != others:
+def compare(guest: Guest, *files: str) -> None:
+    """Shows the checksums of files, which have to agree."""
+    checksums = guest.output(f"sha256sum {' '.join(files)}", timeout=120)
+    print(checksums, end="")
+    if len({line.split()[0] for line in checksums.splitlines()}) != 1:
         raise Failed("the checksums differ")
 
 
@@ -132,3 +139,13 @@ def show_travel(stats: MountStats) -> None:
         print(f"{stats.total(column):>12}  {meaning}")
     if stats.total("read_chunks") == 0 or stats.total("total_reply_bytes") < MEBIBYTES << 20:
         raise Failed("the data did not travel by RDMA")
+
+
+def show_service(guest: Guest) -> None:
+    """What the server's counters say, and nfsd's own."""
+    counters = {name: int(guest.read(f"/proc/sys/sunrpc/svc_rdma/{name}")) for name in SERVICE}
+    for name, meaning in SERVICE.items():
+        print(f"{counters[name]:>12}  {meaning}")
+    print(guest.output("grep -w ^rpc /proc/net/rpc/nfsd"), end="")
+    if not all(counters.values()):
+        raise Failed("the server moved nothing by RDMA")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fixtures: pairs of guests, the cells of the matrix, and what a failed test reports.
 
-A cell is a pair of kernels and an NFS version. The environment says how much is run:
+A cell is a pair of kernels, the transport of each, and an NFS version. The environment says how
+much is run:
 
     FULL=1                               every cell, at full count
-    RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the client, to try the tests
+    RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the place of ours in clients,
+    RPCORDMA_SERVER_TRANSPORT=stock      in servers, to try the tests
 """
 
 import json
@@ -23,19 +25,27 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab import Kernel, Pair  # noqa: E402
-from lab.pair import OURS  # noqa: E402
+from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import CHECKOUT, LOGS  # noqa: E402
 
 FULL = os.environ.get("FULL", "") not in ("", "0")
+# What stands for our transport in clients, and in servers.
 CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
+SERVER_TRANSPORT = os.environ.get("RPCORDMA_SERVER_TRANSPORT", OURS)
 STARTED = time.strftime("%Y%m%d-%H%M%S")
 RESULTS = CHECKOUT / "build" / "results" / f"{STARTED}.jsonl"
 LOG_DIRECTORY = LOGS / f"check-{STARTED}"
 
 VERSIONS = ("3", "4.0", "4.1", "4.2")
+KERNELS = ("6.1", "6.12")
 # The pair of the heavy tests comes last, so that they run in the boot that its smoke test used.
 PAIRS = (("6.1", "6.1"), ("6.12", "6.1"), ("6.1", "6.12"), ("6.12", "6.12"))
 HEAVY_PAIR = PAIRS[-1]
+# The client's transport and the server's, in the order in which each pair of kernels uses them: one
+# machine changes at a time.
+TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
+# What a test is about comes first where it runs once: the other side is the kernel's own.
+ABOUT = {"client": ((OURS, STOCK), (OURS, OURS)), "server": ((STOCK, OURS), (OURS, OURS))}
 KERNEL_LOG_LINES = 80
 
 
@@ -45,22 +55,35 @@ class Cell:
 
     server: str
     client: str
+    client_transport: str
+    server_transport: str
     version: str
 
     def __str__(self) -> str:
+        client = "client" if self.client_transport == OURS else "stock"
+        server = "ourserver" if self.server_transport == OURS else "server"
         nfs = f"-nfs{self.version}" if self.version else ""
-        return f"client{self.client}-server{self.server}{nfs}"
+        return f"{client}{self.client}-{server}{self.server}{nfs}"
+
+    def place(self) -> tuple[int, int]:
+        """Where in the order of running it is."""
+        return (PAIRS.index((self.server, self.client)),
+                TRANSPORTS.index((self.client_transport, self.server_transport)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the markers; ends in order when told to, so that the machines' disks are removed."""
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 128 + signal.SIGTERM))
+    config.addinivalue_line("markers", "about(side): it is about our client, or our server; "
+                                       "without, about every transport")
     config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1")
     config.addinivalue_line("markers", "once_per_pair: is not about an NFS version")
     config.addinivalue_line("markers", "versions(*names): the NFS versions that it is about; "
                                        "without FULL=1 it runs with the last of them")
     config.addinivalue_line("markers", "clients(*names): the client kernels that it is about")
-    config.addinivalue_line("markers", "last: runs after the others of its pair of kernels")
+    config.addinivalue_line("markers", "servers(*names): the server kernels that it is about")
+    config.addinivalue_line("markers", "last: runs after the others of its pair of kernels and "
+                                       "their transports")
 
 
 # The matrix
@@ -68,17 +91,21 @@ def pytest_configure(config: pytest.Config) -> None:
 def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     """The cells in which a test runs."""
     node = getattr(test, "definition", test)
-    everywhere = FULL or node.get_closest_marker("every_cell")
-    marked = node.get_closest_marker("versions")
-    versions = marked.args if marked else VERSIONS
-    if node.get_closest_marker("once_per_pair"):
-        versions = ("",)
-    clients = node.get_closest_marker("clients")
-    if everywhere:
-        cells = [Cell(*pair, version) for pair, version in product(PAIRS, versions)]
-    else:
-        cells = [Cell(*HEAVY_PAIR, versions[-1])]
-    return [cell for cell in cells if not clients or cell.client in clients.args]
+
+    def marked(name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+        marker = node.get_closest_marker(name)
+        return marker.args if marker else default
+
+    about = marked("about", ())
+    transports = ABOUT[about[0]] if about else TRANSPORTS
+    versions = ("",) if node.get_closest_marker("once_per_pair") else marked("versions", VERSIONS)
+    pairs = PAIRS
+    if not FULL and not node.get_closest_marker("every_cell"):
+        pairs, transports, versions = (HEAVY_PAIR,), transports[:1], versions[-1:]
+    clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
+    return [Cell(server, client, *transport, version)
+            for (server, client), transport, version in product(pairs, transports, versions)
+            if client in clients and server in servers]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -88,10 +115,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Sorts by pair of kernels, so that each is booted once."""
-    def key(item: pytest.Function) -> tuple[int, bool]:
-        cell = item.callspec.params["cell"]
-        return PAIRS.index((cell.server, cell.client)), bool(item.get_closest_marker("last"))
+    """Sorts by kernels and transports, so that each pair is booted once; what is short comes first."""
+    def key(item: pytest.Function) -> tuple[tuple[int, int], bool, bool]:
+        return (item.callspec.params["cell"].place(), bool(item.get_closest_marker("last")),
+                not item.get_closest_marker("every_cell"))
     items.sort(key=key)
 
 
@@ -105,21 +132,36 @@ class PairKeeper:
         self.kernels: tuple[str, str] | None = None
         self.boots = 0
 
-    def get(self, server: str, client: str) -> Pair:
-        """The running pair with these kernels."""
-        if self.kernels != (server, client):
+    def get(self, cell: Cell) -> Pair:
+        """The running pair with these kernels, with these transports."""
+        transports = (CLIENT_TRANSPORT if cell.client_transport == OURS else STOCK,
+                      SERVER_TRANSPORT if cell.server_transport == OURS else STOCK)
+        if self.kernels != (cell.server, cell.client):
             self.stop()
-        if self.pair is None:
-            self.boots += 1
-            logs = LOG_DIRECTORY / f"{self.boots}-client{client}-server{server}"
-            pair = Pair(Kernel.find(server), Kernel.find(client), logs, CLIENT_TRANSPORT)
-            try:
-                pair.start()
-            except BaseException:
-                pair.stop()
-                raise
-            self.pair, self.kernels = pair, (server, client)
+        try:
+            if self.pair:
+                self.pair.use(*transports)
+            else:
+                self.pair = self.boot(cell, *transports)
+        except BaseException:
+            self.stop()
+            raise
         return self.pair
+
+    def boot(self, cell: Cell, *transports: str) -> Pair:
+        """A new pair."""
+        self.boots += 1
+        self.kernels = (cell.server, cell.client)
+        logs = LOG_DIRECTORY / f"{self.boots}-client{cell.client}-server{cell.server}"
+        pair = Pair(Kernel.find(cell.server), Kernel.find(cell.client), logs, *transports)
+        try:
+            pair.start()
+        except BaseException:
+            pair.stop()
+            raise
+        for guest in pair.guests:
+            guest.complaints()
+        return pair
 
     def stop(self) -> None:
         """Switches the pair off."""
@@ -139,10 +181,9 @@ def keeper() -> Iterator[PairKeeper]:
 @pytest.fixture
 def pair(request: pytest.FixtureRequest, cell: Cell, keeper: PairKeeper) -> Pair:
     """A server and a client, booted and set up, nothing mounted."""
-    kept = keeper.get(cell.server, cell.client)
+    kept = keeper.get(cell)
     for guest in kept.guests:
         guest.mark(f"{request.node.name} begins")
-        guest.complaints()
     return kept
 
 
@@ -203,6 +244,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     name, _, where = report.nodeid.partition("::")[2].partition("[")
     record = {"test": name, "where": where.removesuffix("]"), "outcome": report.outcome,
               "seconds": round(report.duration, 1), "full": FULL, "client": CLIENT_TRANSPORT,
+              "server": SERVER_TRANSPORT,
               "commit": commit(), "time": time.strftime("%Y-%m-%d %H:%M:%S")}
     with RESULTS.open("a", encoding="utf-8") as results:
         results.write(json.dumps(record) + "\n")

@@ -4,8 +4,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from lab import Pair
-from lab.pair import Mount
+from lab import Guest, Mount, Pair
+from lab.nfs import MODULES, modules_loaded
 
 MEBIBYTE = 1 << 20
 
@@ -18,11 +18,10 @@ def assert_carried_by_rdma(pair: Pair, mount: Mount, security: str = "sys") -> N
     assert options["proto"] in ("rdma", "rdma6")
     assert options["rsize"] == str(MEBIBYTE)
     assert options["wsize"] == str(MEBIBYTE)
-    modules = {line.split()[0]: line.split() for line in
-               pair.client.read("/proc/modules").splitlines()}
-    carrier = pair.transport_module()
-    assert {"rpcrdma", "rpcordma"} & modules.keys() == {carrier}
-    assert int(modules[carrier][2]) > 0, "nothing uses the module"
+    for guest, module in ((pair.client, pair.client_module), (pair.server, pair.server_module)):
+        loaded = modules_loaded(guest)
+        assert loaded.keys() == {module}
+        assert loaded[module] > 0, f"nothing uses {module} in the {guest.name}"
     transports = mount.stats().transports
     assert transports, "mountstats has no connection"
     assert all("read_chunks" in transport for transport in transports), "not over RDMA"
@@ -37,10 +36,15 @@ def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
     mount.unmount()
 
 
-def our_rdma_resources(pair: Pair) -> list[str]:
-    """What the client's transport module holds of verbs objects."""
+def rdma_resources(guest: Guest) -> list[str]:
+    """What the transport's module in a guest holds of verbs objects, listeners included."""
     kinds = ("pd", "cq", "qp", "cm_id", "mr")
-    shown = "".join(pair.client.output(f"rdma resource show {kind}") for kind in kinds)
-    # Queue pairs made through rdma_cm carry its name; no other kind than RC is ours.
+    shown = guest.output("; ".join(f"rdma resource show {kind}" for kind in kinds))
+    # Queue pairs made through rdma_cm carry its name; no other kind than RC is of these modules.
     return [line for line in shown.splitlines()
-            if f"[{pair.transport_module()}]" in line or " type RC " in line]
+            if any(f"[{module}]" in line for module in MODULES.values()) or " type RC " in line]
+
+
+def connections(guest: Guest) -> int:
+    """How many RDMA connections a guest has now."""
+    return guest.output("rdma resource show qp").count(" type RC state RTS ")

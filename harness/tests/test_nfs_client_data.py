@@ -9,8 +9,9 @@ from conftest import Cell
 from expectations import MEBIBYTE, mounted
 from workloads import fio, guest_python
 
-from lab import Guest, Pair
-from lab.pair import Mount
+from lab import Guest, Mount, Pair
+
+pytestmark = pytest.mark.about("client")
 
 KIBIBYTE = 1 << 10
 BLOCK_SIZES = (512, 2048, 4096, 16384, 65536, 262144, MEBIBYTE, 4 * MEBIBYTE)

@@ -7,6 +7,8 @@ from workloads import fio, guest_python, verified_io, wait_for_round
 
 from lab import Pair
 
+pytestmark = pytest.mark.about("client")
+
 CGROUP = "/sys/fs/cgroup/tight"
 
 

@@ -7,6 +7,8 @@ from workloads import guest_python
 
 from lab import Pair
 
+pytestmark = pytest.mark.about("client")
+
 
 @pytest.mark.versions("3")
 def test_a_lock_is_seen_by_both_sides(pair: Pair, version: str) -> None:

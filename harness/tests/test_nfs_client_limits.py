@@ -9,6 +9,8 @@ from workloads import fio, guest_python
 
 from lab import Pair
 
+pytestmark = pytest.mark.about("client")
+
 TRACING = "/sys/kernel/tracing"
 # Where struct ib_qp_init_attr has max_send_sge and max_recv_sge: the same in both kernels, as
 # build/*/generated/kernel/layout.h says.
