@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The guest in which everything is measured: one processor whose clock counts its instructions."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.workloads import LARGEST, MOUNT_POINT, PATTERN, SCRATCH, Unfit
+from lab.guest import Guest, Hardware
+from lab.kernel import Kernel
+from lab.module import module_file
+from lab.pair import STOCK, Mount
+
+# A nanosecond of the guest's time is an instruction, and while it has none to execute no time is spent waiting.
+INSTRUCTION_COUNTING = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0,sleep=off"]
+IN_TREE_MODULE = "rpcrdma"
+OUR_MODULE = "rpcordma"
+TRANSFER_SIZE = str(1 << 20)
+
+
+def sysctls(inline: int) -> dict[str, int]:
+    """What is set for both modules: the in-tree one's defaults, but for the sizes that are asked for."""
+    return {
+        "rdma_slot_table_entries": 128,
+        "rdma_max_inline_read": inline,
+        "rdma_max_inline_write": inline,
+        "svc_rdma/max_req_size": inline,
+        "svc_rdma/max_requests": 64,
+        "svc_rdma/max_outbound_read_requests": 16,
+    }
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which module carried what was measured."""
+
+    module: str
+    version: str
+    file: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.module, self.version, f"({self.file}, sha256 {self.sha256[:12]})"]))
+
+
+class Machine:
+    """A guest that is server and client at once."""
+
+    def __init__(self, kernel: Kernel, logs: Path):
+        self.kernel = kernel
+        self.guest = Guest("bench", kernel, logs, Hardware(
+            memory="4G", processors=1, processor_options=INSTRUCTION_COUNTING,
+            kernel_options="mitigations=off"))
+
+    def start(self) -> None:
+        """Boots it, with the network and the files that every run takes from."""
+        self.guest.start()
+        self.guest.wait_until_ready()
+        self._script("prepare")
+        self.guest.run(
+            f"mkdir -p {SCRATCH} && head -c {LARGEST} /dev/urandom >{SCRATCH}/source && "
+            f"yes {PATTERN} | tr -d '\\n' | head -c {LARGEST} >{SCRATCH}/expected", timeout=300)
+
+    def stop(self) -> None:
+        """Pulls the plug."""
+        self.guest.kill()
+
+    @contextmanager
+    def transport(self, transport: str, settings: dict[str, int]) -> Iterator[Identity]:
+        """While it lasts, that module is the one that is loaded, with these sysctls."""
+        path = module_file(self.kernel) if transport != STOCK else None
+        self.guest.script("transport", "load", str(path) if path else STOCK)
+        for name, value in settings.items():
+            file = f"/proc/sys/sunrpc/{name}"
+            self.guest.run(f"echo {value} >{file}")
+            if self.guest.read(file).split() != [str(value)]:
+                raise Unfit(f"{file} does not take {value}")
+        yield self._identity(IN_TREE_MODULE if transport == STOCK else OUR_MODULE, path)
+        self._script("unload")
+
+    @contextmanager
+    def export(self, prepare: list[str]) -> Iterator[None]:
+        """While it lasts, a new tmpfs is exported, in which these commands have been run."""
+        self._script("start")
+        for command in prepare:
+            self.guest.run(command, timeout=300)
+        yield
+        self._script("stop")
+
+    @contextmanager
+    def mounted(self, version: str, module: str) -> Iterator[Mount]:
+        """While it lasts, the export is mounted, and that by the module it should be."""
+        self._script("mount", version)
+        mount = Mount(self.guest, MOUNT_POINT, version, "")
+        options = mount.options()
+        wanted = {"vers": version, "proto": "rdma", "rsize": TRANSFER_SIZE, "wsize": TRANSFER_SIZE, "sec": "sys"}
+        found = {name: options.get(name) for name in wanted}
+        if found != wanted:
+            raise Unfit(f"mounted with {found} instead of {wanted}")
+        if "rdma 20049" not in self.guest.read("/proc/fs/nfsd/portlist"):
+            raise Unfit("the server has no listener for RDMA")
+        self._require_in_use(module)
+        yield mount
+        self._script("unmount")
+
+    def _identity(self, module: str, path: Path | None) -> Identity:
+        loaded = self._loaded()
+        if list(loaded) != [module]:
+            raise Unfit(f"{module} should be loaded, and nothing else of its kind: {list(loaded)}")
+        file = str(path) if path else self.guest.output(f"modinfo -F filename {module}").strip()
+        version = self.guest.output(f"cat /sys/module/{module}/version 2>/dev/null || true").strip()
+        return Identity(module, version, file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+
+    def _require_in_use(self, module: str) -> None:
+        """The listener and the mount each hold the module that carries them."""
+        loaded = self._loaded()
+        if list(loaded) != [module] or loaded[module] < 2:
+            raise Unfit(f"{module} should be in use by client and server: {loaded}")
+
+    def _loaded(self) -> dict[str, int]:
+        """The modules that can carry RPC over RDMA, and how many hold each."""
+        lines = [line.split() for line in self.guest.read("/proc/modules").splitlines()]
+        return {words[0]: int(words[2]) for words in lines if words[0] in (IN_TREE_MODULE, OUR_MODULE)}
+
+    def _script(self, *words: str) -> None:
+        self.guest.script("bench-nfs", *words)

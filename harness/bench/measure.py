@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One module after the other, every row, and what must be so for the figures to mean anything."""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from bench.machine import Identity, Machine
+from bench.workloads import SCRATCH, WORKLOADS, Sample, Unfit, Workload
+from lab.mountstats import MountStats
+from lab.pair import Mount
+
+ROW_SECONDS = 600
+# mountstats, as the timed command begins and as it has ended. The guest's clock runs ahead while it waits for the
+# host, so the connection may have been closed as idle: the first RPC, before the first of the two, makes it again.
+AROUND = ("stat -f {mount} >/dev/null && cat /proc/self/mountstats >{scratch}/before && "
+          "{{ {timed}; }} >{scratch}/output && cat /proc/self/mountstats >{scratch}/after")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two that are compared."""
+
+    name: str
+    # As in harness/guest/transport.
+    transport: str
+
+
+@dataclass
+class Figure:
+    """One side's samples of a row, one of each round."""
+
+    samples: list[Sample] = field(default_factory=list)
+    # For each round: how many RPCs of each procedure there were, and how the counters of "xprt: rdma" changed.
+    rpcs: list[dict[str, int]] = field(default_factory=list)
+    transport: list[dict[str, int]] = field(default_factory=list)
+
+    @property
+    def instructions(self) -> list[float]:
+        """Guest instructions per operation, of each round."""
+        return [sample.nanoseconds / sample.operations for sample in self.samples]
+
+    @property
+    def mean(self) -> float:
+        """The mean of the rounds."""
+        return fmean(self.instructions)
+
+    @property
+    def spread(self) -> float:
+        """How far the rounds are from each other, as a share of the mean."""
+        return (max(self.instructions) - min(self.instructions)) / self.mean
+
+
+@dataclass
+class Row:
+    """A line of the table."""
+
+    workload: Workload
+    version: str
+    # One for each side.
+    figures: tuple[Figure, Figure]
+
+    @property
+    def name(self) -> str:
+        """What --only looks at, and what a complaint names."""
+        return f"{self.workload.name}, NFS {self.version}"
+
+    @property
+    def ratio(self) -> float:
+        """The second side's instructions to the first's."""
+        return self.figures[1].mean / self.figures[0].mean
+
+
+def rows_of(versions: list[str], only: str) -> list[Row]:
+    """The rows that are asked for, without figures yet."""
+    rows = [Row(workload, version, (Figure(), Figure())) for version in versions for workload in WORKLOADS]
+    return [row for row in rows if re.search(only, row.name)]
+
+
+class Benchmark:
+    """Fills the rows."""
+
+    def __init__(self, machine: Machine, sides: tuple[Side, Side], settings: dict[str, int],
+                 say: Callable[[str], None]):
+        self.machine = machine
+        self.sides = sides
+        self.settings = settings
+        self.identities: dict[str, Identity] = {}
+        self.say = say
+
+    def round(self, number: int, rows: list[Row]) -> None:
+        """Each version and side once; the second side goes first every other time."""
+        order = (0, 1) if number % 2 == 0 else (1, 0)
+        for version in dict.fromkeys(row.version for row in rows):
+            for index in order:
+                began = time.monotonic()
+                self._run(self.sides[index], [row for row in rows if row.version == version], index)
+                self.say(f"round {number + 1}: NFS {version}, {self.sides[index].name}: "
+                         f"{time.monotonic() - began:.0f} s")
+
+    def _run(self, side: Side, rows: list[Row], index: int) -> None:
+        """All rows of one version, with the module loaded and the export made for them."""
+        guest = self.machine.guest
+        version = rows[0].version
+        with self.machine.transport(side.transport, self.settings) as identity:
+            self.identities[side.name] = identity
+            with self.machine.export([row.workload.prepare for row in rows]):
+                with self.machine.mounted(version, identity.module) as mount:
+                    for row in rows:
+                        self._measure(row, row.figures[index], mount)
+                for row in rows:
+                    guest.run(row.workload.verify_unmounted, ROW_SECONDS)
+        complaints = guest.complaints()
+        if complaints:
+            raise Unfit(f"{identity.module}: the kernel complained:\n" + "\n".join(complaints))
+
+    def _measure(self, row: Row, figure: Figure, mount: Mount) -> None:
+        """One row: warm up and verify, take the time, verify again."""
+        guest = self.machine.guest
+        workload = row.workload
+        guest.run(workload.warm_up, ROW_SECONDS)
+        guest.run(AROUND.format(mount=mount.path, scratch=SCRATCH, timed=workload.timed), ROW_SECONDS)
+        guest.run(workload.verify, ROW_SECONDS)
+        sample = workload.sample(guest.read(f"{SCRATCH}/output"))
+        before, after = (MountStats.parse(guest.read(f"{SCRATCH}/{name}"), mount.path) for name in ("before", "after"))
+        rpcs, counters = changes(before, after)
+        self._require(row, rpcs, counters, after.retransmissions() - before.retransmissions())
+        figure.samples.append(sample)
+        figure.rpcs.append(rpcs)
+        figure.transport.append(counters)
+
+    @staticmethod
+    def _require(row: Row, rpcs: dict[str, int], counters: dict[str, int], retransmissions: int) -> None:
+        """Every operation was one RPC over one RDMA connection that lasted, and nothing went wrong on the way."""
+        operations = row.workload.operations
+        procedure = row.workload.procedure(row.version)
+        if rpcs.get(procedure) != operations:
+            raise Unfit(f"{row.name}: there were {operations} operations, and RPCs: {rpcs}")
+        if min(counters["sends"], counters["receives"]) < operations:
+            raise Unfit(f"{row.name}: not all of {operations} operations went over RDMA: {counters}")
+        wrong = {name: counters[name] for name in ("connect_count", "bad_xids", "bad_replies")
+                 if counters.get(name)}
+        if wrong or retransmissions:
+            raise Unfit(f"{row.name}: {wrong}, {retransmissions} retransmissions")
+
+
+def changes(before: MountStats, after: MountStats) -> tuple[dict[str, int], dict[str, int]]:
+    """How many RPCs of each procedure there were between the two, and what the transport counted."""
+    rpcs = {name: numbers[0] - before.operations.get(name, [0])[0] for name, numbers in after.operations.items()}
+    columns = after.transports[0] if after.transports else {}
+    counters = {name: after.total(name) - before.total(name) for name in columns}
+    return {name: count for name, count in rpcs.items() if count}, counters

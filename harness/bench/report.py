@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What was measured, for people and for programs."""
+
+import json
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+from bench.machine import INSTRUCTION_COUNTING, Identity
+from bench.measure import Figure, Row, Side
+from lab.accel import QEMU
+from lab.kernel import Kernel
+from lab.paths import CHECKOUT
+
+# Changes when a program that reads the file would have to.
+FORMAT = 1
+
+
+def table(rows: list[Row], sides: tuple[Side, Side], limit: float) -> str:
+    """One line for each row."""
+    names = [side.name for side in sides]
+    lines = [f"{'operation':<22} {'NFS':<4} {names[0]:>14} {names[1]:>14} {'ratio':>7}   spread"]
+    for row in rows:
+        one, other = row.figures
+        lines.append(f"{row.workload.name:<22} {row.version:<4} {one.mean / 1000:>14,.1f} {other.mean / 1000:>14,.1f} "
+                     f"{row.ratio:>7.3f}{'!' if row.ratio > limit else ' '}  "
+                     f"{100 * one.spread:.1f} % {100 * other.spread:.1f} %")
+    return "\n".join(lines)
+
+
+def above(rows: list[Row], limit: float) -> list[str]:
+    """A sentence for each row above the limit."""
+    return [f"{row.name}: {row.ratio:.3f} is above {limit:.2f}" for row in rows if row.ratio > limit]
+
+
+def document(rows: list[Row], sides: tuple[Side, Side], identities: dict[str, Identity], kernel: Kernel,
+             settings: dict[str, int], limit: float) -> dict:
+    """Everything, for the JSON file; Documentation/benchmark.rst says what each part is."""
+    return {
+        "format": FORMAT,
+        "commit": _output("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty", "--abbrev=40"),
+        "kernel": kernel.release,
+        "qemu": {"version": _output(QEMU, "--version").splitlines()[0], "options": INSTRUCTION_COUNTING},
+        "fio": _output("fio", "--version"),
+        "sysctls": settings,
+        "limit": limit,
+        "sides": [{"name": side.name, "transport": side.transport, **asdict(identities[side.name])}
+                  for side in sides],
+        "rows": [{"workload": row.workload.name, "nfs": row.version, "operations": row.workload.operations,
+                  "ratio": row.ratio, "above_limit": row.ratio > limit,
+                  "sides": [_figure(figure) for figure in row.figures]} for row in rows],
+    }
+
+
+def _figure(figure: Figure) -> dict:
+    return {
+        "instructions_per_operation": figure.mean,
+        "spread": figure.spread,
+        "rounds": [{"instructions_per_operation": instructions, "nanoseconds": sample.nanoseconds, "rpcs": rpcs,
+                    "transport": transport, "fio": sample.fio}
+                   for instructions, sample, rpcs, transport
+                   in zip(figure.instructions, figure.samples, figure.rpcs, figure.transport)],
+    }
+
+
+def write(path: Path, contents: dict) -> None:
+    """Writes the JSON file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
