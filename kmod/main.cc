@@ -19,7 +19,11 @@ constexpr LiveObject kinds[] = {
 	{"transports", live_objects.transports},     {"endpoints", live_objects.endpoints},
 	{"requests", live_objects.requests},	     {"registrations", live_objects.registrations},
 	{"mapped_pages", live_objects.mapped_pages}, {"receive_buffers", live_objects.receive_buffers},
-	{"send_buffers", live_objects.send_buffers},
+	{"send_buffers", live_objects.send_buffers}, {"transfers", live_objects.transfers},
+	{"listeners", live_objects.listeners},	     {"arrivals", live_objects.arrivals},
+	{"connections", live_objects.connections},   {"calls", live_objects.calls},
+	{"pulls", live_objects.pulls},		     {"replies", live_objects.replies},
+	{"held_pages", live_objects.held_pages},
 };
 
 } // namespace
@@ -36,21 +40,25 @@ int rpcordma_start(void)
 		rpcordma_workqueue_destroy();
 		return error;
 	}
-	if (const int error = rpcordma_client_start(); error != 0) {
-		if (error == -kernel::EEXIST)
-			rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r "
-					   "rpcrdma), "
-					   "then load this one; `make install` settles it for good");
-		rpcordma_sysctls_unregister();
-		rpcordma_workqueue_destroy();
-		return error;
+	int error = rpcordma_server_start();
+	if (error == 0) {
+		error = rpcordma_client_start();
+		if (error == 0)
+			return 0;
+		rpcordma_server_stop();
 	}
-	return 0;
+	if (error == -kernel::EEXIST)
+		rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r rpcrdma), "
+				   "then load this one; `make install` settles it for good");
+	rpcordma_sysctls_unregister();
+	rpcordma_workqueue_destroy();
+	return error;
 }
 
 void rpcordma_stop(void)
 {
 	rpcordma_client_stop();
+	rpcordma_server_stop();
 	rpcordma_sysctls_unregister();
 	rpcordma_workqueue_destroy();
 	for (const LiveObject &kind : kinds) {

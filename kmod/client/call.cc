@@ -233,10 +233,12 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	rpcordma_trace_call_planned(peer(), static_cast<u32>(xid_of(rqst)), verbs::name_of(plan->call),
 				    verbs::name_of(plan->reply), plan->header_size, plan->inline_size, reads, room);
 
+	/* A registration, an invalidation for each, and the Send. */
+	const std::uint32_t requests = 2 * (reads + room) + 1;
 	verbs::Registrations taken;
 	if (!endpoint.registrations().take(reads + room, taken))
 		return held(rqst, "registrations", Sent::no_room);
-	verbs::SendBuffer *const buffer = endpoint.sends().begin(reads + room, kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer = endpoint.sends().begin(requests, kernel::GFP_ATTEMPT);
 	if (!buffer) {
 		endpoint.registrations().put_back(taken);
 		return held(rqst, "send queue", Sent::no_room);
@@ -244,7 +246,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	request.rqst_ = rqst;
 	verbs::Chain chain;
 	if (!advertise(request, rqst, *plan, taken, chain)) {
-		endpoint.sends().abandon(*buffer, reads + room);
+		endpoint.sends().abandon(*buffer, requests);
 		endpoint.registrations().put_back(taken);
 		give_back_memory(request);
 		return held(rqst, "mapping", Sent::no_memory);
@@ -266,7 +268,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		request.memory_ = Request::Memory::advertised;
 		advertising_.push_back(request);
 	}
-	return endpoint.sends().post(*buffer, size, chain) ? Sent::yes : Sent::not_connected;
+	return endpoint.sends().post(*buffer, size, chain, {}) ? Sent::yes : Sent::not_connected;
 }
 
 bool Transport::advertise(Request &request, rpc_rqst *rqst, const proto::Plan &plan, verbs::Registrations &taken,

@@ -24,11 +24,6 @@ constinit kernel::Opaque<rpc_timeout> default_timeout;
 constexpr std::size_t alignment = alignof(Transport);
 constexpr std::size_t behind_xprt = (kernel::Layout<rpc_xprt>::size + alignment - 1) / alignment * alignment;
 
-template <typename T> T *error_pointer(int error)
-{
-	return reinterpret_cast<T *>(static_cast<long>(error));
-}
-
 } // namespace
 
 Transport &Transport::of(rpc_xprt *xprt) noexcept
@@ -123,15 +118,15 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args)
 {
 	const std::size_t length = field::xprt_create::addrlen(args);
 	if (length > kernel::Layout<sockaddr_storage>::size)
-		return client::error_pointer<rpc_xprt>(-kernel::EBADF);
+		return kernel::error_pointer<rpc_xprt>(-kernel::EBADF);
 	if (!rpcordma_module_get())
-		return client::error_pointer<rpc_xprt>(-kernel::EIO);
+		return kernel::error_pointer<rpc_xprt>(-kernel::EIO);
 
 	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), Transport::allocation(), client::first_slots,
 					  rpcordma_slot_table_entries);
 	if (!xprt) {
 		rpcordma_module_put();
-		return client::error_pointer<rpc_xprt>(-kernel::ENOMEM);
+		return kernel::error_pointer<rpc_xprt>(-kernel::ENOMEM);
 	}
 	field::rpc_xprt::ops(xprt) = rpcordma_xprt_ops();
 	field::rpc_xprt::xprt_class(xprt) = rpcordma_xprt_class();
@@ -152,7 +147,7 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args)
 		rpcordma_addresses_free(xprt);
 		xprt_free(xprt);
 		rpcordma_module_put();
-		return client::error_pointer<rpc_xprt>(error);
+		return kernel::error_pointer<rpc_xprt>(error);
 	}
 	new (&Transport::of(xprt)) Transport(xprt, field::xprt_create::srcaddr(args), length);
 	return xprt;

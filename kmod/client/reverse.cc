@@ -134,14 +134,14 @@ void Transport::close_reverse(unsigned int sessions) noexcept
 /* ERR_CHUNK, if there is room for it now. */
 void Transport::answer_error(const proto::ReverseCall &message) noexcept
 {
-	verbs::SendBuffer *const buffer = endpoint_->sends().begin(0, kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer = endpoint_->sends().begin(1, kernel::GFP_ATTEMPT);
 	if (!buffer)
 		return;
 	const auto size =
 		wire::encode_error(buffer->bytes(), message.xid, RPCRDMA_V1, reverse_credits, wire::ChunkError{});
 	if (!size)
-		return endpoint_->sends().abandon(*buffer, 0);
-	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*size), {});
+		return endpoint_->sends().abandon(*buffer, 1);
+	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*size), {}, {});
 }
 
 void Transport::drop(const proto::ReverseCall &message, const char *reason) noexcept
@@ -171,21 +171,21 @@ int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 {
 	const xdr_buf &reply = field::rpc_rqst::rq_snd_buf(rqst);
 	const std::uint32_t seen = room_events_.load();
-	verbs::SendBuffer *const buffer = endpoint_->sends().begin(0, kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer = endpoint_->sends().begin(1, kernel::GFP_ATTEMPT);
 	if (!buffer)
 		return wait_for_room(seen);
 
 	const wire::Xid xid = xid_of(rqst);
-	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, {});
+	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, wire::ChunksToSend{});
 	const unsigned int size = field::xdr_buf::len(&reply);
 	if (!header || *header + size > endpoint_->agreement().inline_thresholds.call ||
 	    read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + *header, size) != 0) {
-		endpoint_->sends().abandon(*buffer, 0);
+		endpoint_->sends().abandon(*buffer, 1);
 		/* Dropped: an error would be taken for that of whichever task sends at the moment. */
 		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(xid), "reply too large");
 		return 0;
 	}
-	if (endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*header) + size, {}))
+	if (endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*header) + size, {}, {}))
 		return 0;
 	close();
 	return -kernel::ENOTCONN;

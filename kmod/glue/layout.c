@@ -11,6 +11,7 @@
 #include <linux/gfp.h>
 #include <linux/in.h>
 #include <linux/ktime.h>
+#include <linux/timekeeping.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
@@ -18,11 +19,14 @@
 #include <linux/stddef.h>
 #include <linux/sunrpc/auth.h>
 #include <linux/sunrpc/clnt.h>
+#include <linux/sunrpc/svc.h>
+#include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xdr.h>
 #include <linux/sunrpc/xprt.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rw.h>
 
 #define EMIT(symbol, value) asm volatile("\n.ascii \"->" #symbol " %0 \"" : : "i"((long)(value)))
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sysctls of /proc/sys/sunrpc, with the names, ranges and defaults of the in-tree module's. */
 #include <linux/mm.h>
+#include <linux/percpu_counter.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
 
@@ -47,15 +48,99 @@ static struct ctl_table client_table[] = {
 #endif
 };
 
+unsigned int rpcordma_svc_max_requests = 64;
+unsigned int rpcordma_svc_max_req_size = 4096;
+unsigned int rpcordma_svc_max_reads = 16;
+
+static unsigned int least_requests = 4;
+static unsigned int most_requests = 16384;
+static unsigned int least_req_size = 4096;
+static unsigned int most_req_size = 65536;
+static unsigned int least_reads = 1;
+static unsigned int most_reads = 255;
+/* Counters that the in-tree module has and does not count. */
+static unsigned int not_counted;
+
+static struct percpu_counter counters[RPCORDMA_SVC_COUNTERS];
+
+void rpcordma_svc_count(enum rpcordma_svc_counter counter)
+{
+	percpu_counter_inc(&counters[counter]);
+}
+
+/* Reading shows a counter; writing whatever sets it to zero. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+static int counter_handler(const struct ctl_table *table, int write, void *buffer, size_t *length, loff_t *position)
+#else
+static int counter_handler(struct ctl_table *table, int write, void *buffer, size_t *length, loff_t *position)
+#endif
+{
+	unsigned long value;
+	struct ctl_table shown = { .data = &value, .maxlen = sizeof(value), .mode = table->mode };
+
+	if (write) {
+		percpu_counter_set(table->data, 0);
+		return 0;
+	}
+	value = percpu_counter_sum_positive(table->data);
+	return proc_doulongvec_minmax(&shown, write, buffer, length, position);
+}
+
+#define COUNTER(name, counter)                                                                           \
+	{                                                                                                \
+		.procname = (name), .data = &counters[counter], .maxlen = sizeof(long), .mode = 0644,    \
+		.proc_handler = counter_handler,                                                         \
+	}
+#define NOT_COUNTED(name) RANGED(name, not_counted, SYSCTL_ZERO, SYSCTL_ZERO)
+
+static struct ctl_table server_table[] = {
+	RANGED("max_requests", rpcordma_svc_max_requests, &least_requests, &most_requests),
+	RANGED("max_req_size", rpcordma_svc_max_req_size, &least_req_size, &most_req_size),
+	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, &least_reads, &most_reads),
+	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
+	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
+	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),
+	COUNTER("rdma_stat_sq_starve", RPCORDMA_SVC_SEND_WAITS),
+	NOT_COUNTED("rdma_stat_rq_starve"),
+	NOT_COUNTED("rdma_stat_rq_poll"),
+	NOT_COUNTED("rdma_stat_rq_prod"),
+	NOT_COUNTED("rdma_stat_sq_poll"),
+	NOT_COUNTED("rdma_stat_sq_prod"),
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	{},
+#endif
+};
+
 static struct ctl_table_header *client_header;
+static struct ctl_table_header *server_header;
+
+static void destroy_counters(unsigned int count)
+{
+	while (count != 0)
+		percpu_counter_destroy(&counters[--count]);
+}
 
 int rpcordma_sysctls_register(void)
 {
+	unsigned int i;
+
+	for (i = 0; i < RPCORDMA_SVC_COUNTERS; i++) {
+		if (percpu_counter_init(&counters[i], 0, GFP_KERNEL) != 0) {
+			destroy_counters(i);
+			return -ENOMEM;
+		}
+	}
 	client_header = register_sysctl("sunrpc", client_table);
-	return client_header ? 0 : -ENOMEM;
+	server_header = register_sysctl("sunrpc/svc_rdma", server_table);
+	if (client_header && server_header)
+		return 0;
+	rpcordma_sysctls_unregister();
+	return -ENOMEM;
 }
 
 void rpcordma_sysctls_unregister(void)
 {
+	unregister_sysctl_table(server_header);
 	unregister_sysctl_table(client_header);
+	destroy_counters(RPCORDMA_SVC_COUNTERS);
 }

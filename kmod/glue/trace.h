@@ -385,6 +385,132 @@ TRACE_EVENT(rpcordma_message_dropped,
 	TP_printk("peer=%pISpc size=%u reason='%s'", __entry->peer, __entry->size, __get_str(reason))
 );
 
+/* A responder's listener and RPCs. */
+
+TRACE_EVENT(rpcordma_listener,
+	TP_PROTO(const struct sockaddr *peer, const char *event, int status),
+	TP_ARGS(peer, event, status),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__string(event, event)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		ASSIGN_STRING(event);
+		__entry->status = status;
+	),
+	TP_printk("address=%pISpc event='%s' status=%d", __entry->peer, __get_str(event), __entry->status)
+);
+
+TRACE_EVENT(rpcordma_call_received,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *shape, u32 credits, u32 inline_size,
+		 u32 read_segments, u32 size),
+	TP_ARGS(peer, xid, shape, credits, inline_size, read_segments, size),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, xid)
+		__string(shape, shape)
+		__field(u32, credits)
+		__field(u32, inline_size)
+		__field(u32, read_segments)
+		__field(u32, size)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->xid = xid;
+		ASSIGN_STRING(shape);
+		__entry->credits = credits;
+		__entry->inline_size = inline_size;
+		__entry->read_segments = read_segments;
+		__entry->size = size;
+	),
+	TP_printk("peer=%pISpc xid=0x%08x call='%s' credits=%u inline=%u read_segments=%u size=%u", __entry->peer,
+		  __entry->xid, __get_str(shape), __entry->credits, __entry->inline_size, __entry->read_segments,
+		  __entry->size)
+);
+
+TRACE_EVENT(rpcordma_call_pulled,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size, u32 requests),
+	TP_ARGS(peer, xid, size, requests),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, xid)
+		__field(u32, size)
+		__field(u32, requests)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->xid = xid;
+		__entry->size = size;
+		__entry->requests = requests;
+	),
+	TP_printk("peer=%pISpc xid=0x%08x size=%u work_requests=%u", __entry->peer, __entry->xid, __entry->size,
+		  __entry->requests)
+);
+
+REASON_EVENT(call_refused);
+
+TRACE_EVENT(rpcordma_error_sent,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *error, u32 version),
+	TP_ARGS(peer, xid, error, version),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, xid)
+		__string(error, error)
+		__field(u32, version)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->xid = xid;
+		ASSIGN_STRING(error);
+		__entry->version = version;
+	),
+	TP_printk("peer=%pISpc xid=0x%08x error=%s version=%u", __entry->peer, __entry->xid, __get_str(error),
+		  __entry->version)
+);
+
+TRACE_EVENT(rpcordma_reply_sent,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *type, u32 size, u32 reply_size, u32 requests,
+		 u32 invalidated),
+	TP_ARGS(peer, xid, type, size, reply_size, requests, invalidated),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, xid)
+		__string(type, type)
+		__field(u32, size)
+		__field(u32, reply_size)
+		__field(u32, requests)
+		__field(u32, invalidated)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->xid = xid;
+		ASSIGN_STRING(type);
+		__entry->size = size;
+		__entry->reply_size = reply_size;
+		__entry->requests = requests;
+		__entry->invalidated = invalidated;
+	),
+	TP_printk("peer=%pISpc xid=0x%08x type=%s size=%u reply=%u work_requests=%u invalidated=0x%08x", __entry->peer,
+		  __entry->xid, __get_str(type), __entry->size, __entry->reply_size, __entry->requests,
+		  __entry->invalidated)
+);
+
+TRACE_EVENT(rpcordma_send_waits,
+	TP_PROTO(const struct sockaddr *peer, u32 requests),
+	TP_ARGS(peer, requests),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, requests)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->requests = requests;
+	),
+	TP_printk("peer=%pISpc work_requests=%u", __entry->peer, __entry->requests)
+);
+
 #endif
 
 /* Found below kmod/, which is on the include path. */

@@ -11,6 +11,9 @@
 struct rpc_xprt;
 struct page;
 struct seq_file;
+struct svc_rqst;
+struct svc_serv;
+struct svc_xprt;
 extern "C" {
 #else
 /* Included after a kernel header, which has the integer types. */
@@ -21,6 +24,7 @@ struct ib_mr;
 struct ib_qp;
 struct ib_recv_wr;
 struct ib_send_wr;
+struct net;
 struct page;
 struct rpc_rqst;
 struct rpc_task;
@@ -29,7 +33,11 @@ struct rpc_xprt_ops;
 struct scatterlist;
 struct seq_file;
 struct sockaddr;
+struct sockaddr_storage;
 struct spinlock;
+struct svc_rqst;
+struct svc_serv;
+struct svc_xprt;
 struct work_struct;
 struct xdr_buf;
 struct xprt_class;
@@ -44,6 +52,9 @@ unsigned int rpcordma_reclaim_scope_enter(bool swap);
 void rpcordma_reclaim_scope_leave(unsigned int flags);
 /* The page that a byte of kmalloc()ed memory is in. */
 struct page *rpcordma_page_of(const void *byte);
+void *rpcordma_page_address(struct page *page);
+/* Drops a reference to each. */
+void rpcordma_release_pages(struct page **pages, unsigned int count);
 /* Gives a page array that its owner left sparse (XDRBUF_SPARSE_PAGES) the pages that it lacks: 0 or -ENOMEM. */
 int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 
@@ -114,12 +125,40 @@ void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port);
 u16 rpcordma_address_port(const struct sockaddr *address);
 int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size);
 
+/* Fills up with zeroes. */
+void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+
+/* svc.c */
+int rpcordma_register_svc_class(void);
+void rpcordma_unregister_svc_class(void);
+void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct net *network, struct svc_serv *server);
+void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct net *network, struct svc_serv *server);
+void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
+/* Without the port. */
+void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
+/* Whether connections wait to be accepted, or Calls to be taken: to be followed by svc_xprt_enqueue(). */
+void rpcordma_svc_set_connecting(struct svc_xprt *xprt, bool connecting);
+void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data);
+void rpcordma_rqst_set_secure(struct svc_rqst *rqst);
+
 /* sysctl.c */
 int rpcordma_sysctls_register(void);
 void rpcordma_sysctls_unregister(void);
 extern unsigned int rpcordma_slot_table_entries;
 extern unsigned int rpcordma_max_inline_read;
 extern unsigned int rpcordma_max_inline_write;
+extern unsigned int rpcordma_svc_max_requests;
+extern unsigned int rpcordma_svc_max_req_size;
+extern unsigned int rpcordma_svc_max_reads;
+/* What is counted below /proc/sys/sunrpc/svc_rdma. */
+enum rpcordma_svc_counter {
+	RPCORDMA_SVC_READS,
+	RPCORDMA_SVC_RECEIVES,
+	RPCORDMA_SVC_WRITES,
+	RPCORDMA_SVC_SEND_WAITS,
+	RPCORDMA_SVC_COUNTERS,
+};
+void rpcordma_svc_count(enum rpcordma_svc_counter counter);
 
 /* log.c: an administrator must act, or a peer misbehaves (rate-limited). */
 void rpcordma_log_error(const char *format, ...);
@@ -152,6 +191,21 @@ size_t rpcordma_client_bc_maxpayload(struct rpc_xprt *xprt);
 unsigned int rpcordma_client_bc_num_slots(struct rpc_xprt *xprt);
 void rpcordma_client_bc_free_rqst(struct rpc_rqst *request);
 void rpcordma_client_bc_destroy(struct rpc_xprt *xprt, unsigned int requests);
+
+/* server/: what the operations tables in svc.c call. */
+int rpcordma_server_start(void);
+void rpcordma_server_stop(void);
+struct svc_xprt *rpcordma_server_create(struct svc_serv *server, struct net *network, struct sockaddr *address);
+struct svc_xprt *rpcordma_server_accept(struct svc_xprt *xprt);
+void rpcordma_server_detach_listener(struct svc_xprt *xprt);
+void rpcordma_server_free_listener(struct svc_xprt *xprt);
+int rpcordma_server_recvfrom(struct svc_rqst *rqst);
+int rpcordma_server_sendto(struct svc_rqst *rqst);
+int rpcordma_server_result_payload(struct svc_rqst *rqst, unsigned int offset, unsigned int length);
+void rpcordma_server_release_context(struct svc_xprt *xprt, void *context);
+void rpcordma_server_detach(struct svc_xprt *xprt);
+void rpcordma_server_free(struct svc_xprt *xprt);
+bool rpcordma_server_has_room(struct svc_xprt *xprt);
 
 #ifdef __cplusplus
 }

@@ -79,6 +79,12 @@ template <typename T> class Owned {
 	T *object_ = nullptr;
 };
 
+/* A negative errno in place of a pointer, as the kernel's C returns it. */
+template <typename T> T *error_pointer(int error) noexcept
+{
+	return reinterpret_cast<T *>(static_cast<long>(error));
+}
+
 /* A block of bytes, or none. */
 class Block {
     public:

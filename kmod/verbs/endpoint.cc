@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernel/trace.hh"
+#include "proto/grants.hh"
 
 namespace rpcordma::verbs {
 
@@ -24,6 +25,10 @@ constexpr std::uint32_t first_send_buffers = 8;
 constexpr std::uint32_t drain_requests = 1;
 /* A payload of 1 MiB that begins within a page. */
 constexpr std::uint32_t most_payload_pages = 257;
+/* A scatter/gather element takes memory of the device's queue, used or not. */
+constexpr std::uint32_t most_elements = 16;
+/* The shortest send queue that a responder asks for where a device's completion queue is short. */
+constexpr std::uint32_t least_send_queue = 16;
 /* Attempts of the device before the connection is lost: few, so that another path is tried soon. */
 constexpr u8 retries = 6;
 
@@ -71,7 +76,8 @@ ConnectOutcome Endpoint::resolve(const EndpointWishes &wishes) noexcept
 	return step(rdma_resolve_route(id_, resolve_ms), patience);
 }
 
-ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
+/* Errors are what an administrator has to know of: no other device will do better by itself. */
+ConnectOutcome Endpoint::check_device(const Depths &depths) noexcept
 {
 	ib_device *const device = field::rdma_cm_id::device(id_);
 	if ((field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) == 0) {
@@ -79,36 +85,47 @@ ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 				   field::ib_device::name(device));
 		return Outcome::no_device;
 	}
-	const Depths depths = depths_for(device, wishes);
 	if (depths.credits == 0) {
 		rpcordma_log_error("device %s has too short queues: it cannot be used", field::ib_device::name(device));
 		return Outcome::no_device;
 	}
-	credits_ = depths.credits;
 	if (depths.largest_rpc > 2 * verbs::most_segments) {
 		rpcordma_log_error("device %s registers too few pages at a time: it cannot be used",
 				   field::ib_device::name(device));
 		return Outcome::no_device;
 	}
+	return Outcome::connected;
+}
+
+bool Endpoint::create_queues(const Depths &depths, std::uint32_t send_size, std::uint32_t receive_size) noexcept
+{
+	ib_device *const device = field::rdma_cm_id::device(id_);
 
 	ib_pd *const pd = __ib_alloc_pd(device, 0, "rpcordma");
 	if (rpcordma_pointer_error(pd) != 0)
-		return Outcome::try_again;
+		return false;
 	pd_ = pd;
 	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
-	receives_.reset(new (kernel::GFP_KERNEL)
-				ReceiveQueue(device, lkey, wishes.own.receive_size, depths.receive, *this));
-	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, wishes.own.send_size, depths.send, *this));
-	if (!receives_ || !sends_)
+	receives_.reset(new (kernel::GFP_KERNEL) ReceiveQueue(device, lkey, receive_size, depths.receive, *this));
+	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, send_size, depths.send, *this));
+	return receives_ && sends_ && create_queue_pair(device, depths);
+}
+
+ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
+{
+	ib_device *const device = field::rdma_cm_id::device(id_);
+	const Depths depths = depths_for(device, wishes);
+	if (const Outcome outcome = check_device(depths); outcome != Outcome::connected)
+		return outcome;
+	credits_ = depths.credits;
+	if (!create_queues(depths, wishes.own.send_size, wishes.own.receive_size))
 		return Outcome::try_again;
 	registrations_.reset(new (kernel::GFP_KERNEL)
 				     RegistrationPool(device, pd_, *sends_, depths.registrations, *this));
 	if (!registrations_)
 		return Outcome::try_again;
-	most_segments_ = std::min(depths.largest_rpc, sends_->most_registrations());
-
-	if (!create_queue_pair(device, depths))
-		return Outcome::try_again;
+	/* A registration and an invalidation each, and the Send. */
+	most_segments_ = std::min(depths.largest_rpc, (sends_->longest_chain() - 1) / 2);
 	return fill_queues(wishes.reverse_credits) ? Outcome::connected : Outcome::try_again;
 }
 
@@ -128,10 +145,77 @@ Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &w
 	/* However few credits there are, the queue takes the largest RPC, in the half that one may fill. */
 	depths.send =
 		std::min(most_requests, std::max(depths.credits * send_requests_per_call, 2 * (2 * largest_rpc + 1)));
+	/* Every message is in one piece, so that no device has too few. */
+	depths.elements = 1;
 	depths.registrations = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2,
 					  largest_rpc, std::max(depths.credits * largest_rpc, largest_rpc));
 	depths.largest_rpc = largest_rpc;
 	return depths;
+}
+
+/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. */
+Endpoint::Depths Endpoint::depths_for(ib_device *device, u32 port, const AcceptWishes &wishes) noexcept
+{
+	const std::uint32_t most_requests = left(field::ib_device::max_qp_wr(device), drain_requests);
+	const std::uint32_t most_completions = left(field::ib_device::max_cqe(device), 2 * drain_requests);
+	const std::uint32_t fewest_sends = std::min(most_completions, least_send_queue);
+	const std::uint32_t payload_pages = wishes.payload / proto::page_size + 1;
+
+	Depths depths{};
+	depths.credits = std::min({wishes.credits, most_requests - std::min(most_requests, wishes.spare_receives),
+				   most_completions - std::min(most_completions, wishes.spare_receives + fewest_sends)});
+	depths.receive = depths.credits + wishes.spare_receives;
+	depths.elements = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_send_sge(device), 1)), 1u,
+				     most_elements);
+	const std::uint32_t largest_reply = payload_pages / depths.elements + 2;
+	depths.send = std::min({most_requests, most_completions - std::min(most_completions, depths.receive),
+				std::max(depths.credits * send_requests_per_call, 4 * largest_reply)});
+	depths.transfers = depths.credits * rdma_rw_mr_factor(device, port, payload_pages);
+	if (depths.send == 0)
+		depths.credits = 0;
+	return depths;
+}
+
+void Endpoint::take_over(rdma_cm_id *id) noexcept
+{
+	id_ = id;
+	is_acceptor_ = true;
+	field::rdma_cm_id::context(id) = this;
+	field::rdma_cm_id::event_handler(id) = event_handler;
+}
+
+ConnectOutcome Endpoint::make_acceptable(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept
+{
+	own_ = wire::PrivateData::decode(wishes.own.encode());
+	agreement_ = proto::agree(requester, own_);
+	const Depths depths = depths_for(field::rdma_cm_id::device(id_), port(), wishes);
+	if (const Outcome outcome = check_device(depths); outcome != Outcome::connected)
+		return outcome;
+	credits_ = depths.credits;
+	const bool made = create_queues(depths, agreement_.inline_thresholds.reply, own_.receive_size) &&
+			  sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
+			  receives_->provide(std::min(depths.receive, proto::Grants::first + wishes.spare_receives), 0,
+					     kernel::GFP_KERNEL) != 0;
+	return made ? Outcome::connected : Outcome::try_again;
+}
+
+bool Endpoint::accept(u8 reads) noexcept
+{
+	const int most = field::ib_device::max_qp_init_rd_atom(field::rdma_cm_id::device(id_));
+	const auto usable = static_cast<u8>(std::clamp(most, 0, int{reads}));
+	if (usable == 0)
+		return false;
+
+	const auto private_data = own_.encode();
+	kernel::Opaque<rdma_conn_param> parameters;
+	rdma_conn_param *const wanted = parameters.get();
+	field::rdma_conn_param::private_data(wanted) = private_data.data();
+	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
+	/* We read; the requester does not. */
+	field::rdma_conn_param::initiator_depth(wanted) = usable;
+	field::rdma_conn_param::responder_resources(wanted) = 0;
+	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
+	return rdma_accept(id_, wanted) == 0;
 }
 
 bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexcept
@@ -149,12 +233,12 @@ bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexce
 	field::ib_qp_init_attr::recv_cq(wanted) = cq_;
 	field::ib_qp_init_attr::max_send_wr(wanted) = depths.send + drain_requests;
 	field::ib_qp_init_attr::max_recv_wr(wanted) = depths.receive + drain_requests;
-	/* Every message is in one piece, so that no device has too few. */
-	field::ib_qp_init_attr::max_send_sge(wanted) = 1;
+	field::ib_qp_init_attr::max_send_sge(wanted) = depths.elements;
 	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
-	field::ib_qp_init_attr::port_num(wanted) = ~0u;
+	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = depths.transfers;
+	field::ib_qp_init_attr::port_num(wanted) = is_acceptor_ ? port() : ~0u;
 	if (rdma_create_qp(id_, pd_, wanted) != 0)
 		return false;
 	has_queue_pair_ = true;
@@ -226,12 +310,23 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		break;
 	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
 	case kernel::RDMA_CM_EVENT_UNREACHABLE:
-		attempt_ended(ConnectEvent::unreachable, status);
+		if (is_acceptor_)
+			lose("connection event", rpcordma_event_name(kind));
+		else
+			attempt_ended(ConnectEvent::unreachable, status);
 		break;
 	case kernel::RDMA_CM_EVENT_REJECTED:
-		attempt_ended(ConnectEvent::rejected, status);
+		if (is_acceptor_)
+			lose("connection event", rpcordma_event_name(kind));
+		else
+			attempt_ended(ConnectEvent::rejected, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
+		if (is_acceptor_) {
+			established_.store(true);
+			user_.established();
+			break;
+		}
 		agreement_ = proto::agree(
 			own_, wire::PrivateData::decode({
 				      static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
@@ -242,7 +337,7 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		break;
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
-		if (established_.load())
+		if (is_acceptor_ || established_.load())
 			lose("connection event", rpcordma_event_name(kind));
 		else
 			attempt_ended(ConnectEvent::device_removed, status);
@@ -270,7 +365,8 @@ void Endpoint::stop() noexcept
 	lost_.store(true);
 	receives_->stop();
 	sends_->stop();
-	registrations_->stop();
+	if (registrations_)
+		registrations_->stop();
 	rdma_disconnect(id_);
 	ib_drain_qp(field::rdma_cm_id::qp(id_));
 }
@@ -309,6 +405,16 @@ const sockaddr *Endpoint::destination() const noexcept
 const char *Endpoint::device_name() const noexcept
 {
 	return field::ib_device::name(field::rdma_cm_id::device(id_));
+}
+
+ib_qp *Endpoint::queue_pair() const noexcept
+{
+	return field::rdma_cm_id::qp(id_);
+}
+
+u32 Endpoint::port() const noexcept
+{
+	return field::rdma_cm_id::port_num(id_);
 }
 
 /* Only what was first is a reason: the rest follows from it. */

@@ -28,6 +28,17 @@ struct EndpointWishes {
 	wire::PrivateData own;
 };
 
+/* What an arriving connection is accepted for. */
+struct AcceptWishes {
+	/* Calls outstanding at a time; the device may allow fewer. */
+	std::uint32_t credits;
+	/* Receives that are posted beside those for Calls. */
+	std::uint32_t spare_receives;
+	/* The largest payload, in bytes. */
+	std::uint32_t payload;
+	wire::PrivateData own;
+};
+
 /* The only owner of its connection manager's identifier, protection domain, completion queue and queue pair. Nothing of
  * the connection is used after the destructor, which waits until the device has let go of all memory. */
 class Endpoint final : public kernel::Heap,
@@ -44,6 +55,10 @@ class Endpoint final : public kernel::Heap,
 		virtual void lost() noexcept = 0;
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
+		/* A connection that was accepted is established. */
+		virtual void established() noexcept
+		{
+		}
 
 	    protected:
 		~User() = default;
@@ -57,11 +72,37 @@ class Endpoint final : public kernel::Heap,
 	 * connected, stop() is due. Process context. */
 	[[nodiscard]] proto::ConnectOutcome establish(unsigned long patience) noexcept;
 
+	/* Takes over the identifier of a connection that wants to be accepted, in any case, and makes all that it takes.
+	 * `still_there` is asked while no event can come. Process context. Errors as those of create(). */
+	template <typename Question>
+	[[nodiscard]] static std::expected<kernel::Owned<Endpoint>, proto::ConnectOutcome>
+	adopt(rdma_cm_id *id, const wire::PrivateData &requester, const AcceptWishes &wishes, User &user,
+	      Question still_there) noexcept
+	{
+		kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
+		if (!endpoint) {
+			rdma_destroy_id(id);
+			return std::unexpected(Outcome::try_again);
+		}
+		rdma_lock_handler(id);
+		const bool is_there = still_there();
+		endpoint->take_over(id);
+		rdma_unlock_handler(id);
+		if (!is_there)
+			return std::unexpected(Outcome::host_unreachable);
+		if (const Outcome outcome = endpoint->make_acceptable(requester, wishes); outcome != Outcome::connected)
+			return std::unexpected(outcome);
+		return endpoint;
+	}
+	/* Accepts; established() says when that is through. `reads` is what the requester offered: RDMA Reads at a time.
+	 * The user is called from here on. False: stop() is due. Process context. */
+	[[nodiscard]] bool accept(u8 reads) noexcept;
+
 	explicit Endpoint(User &user) noexcept
 		: user_(user)
 	{
 	}
-	/* stop() has been called, or establish() never. Process context. */
+	/* stop() has been called, or neither establish() nor accept(). Process context. */
 	~Endpoint();
 
 	/* Disconnects and waits until the device has let go of all memory: nothing is received, sent or registered
@@ -97,7 +138,21 @@ class Endpoint final : public kernel::Heap,
 		return most_segments_;
 	}
 	[[nodiscard]] const sockaddr *source() const noexcept;
+	[[nodiscard]] const sockaddr *destination() const noexcept;
 	[[nodiscard]] const char *device_name() const noexcept;
+	/* For transfers. */
+	[[nodiscard]] ib_qp *queue_pair() const noexcept;
+	[[nodiscard]] u32 port() const noexcept;
+	[[nodiscard]] bool is_established() const noexcept
+	{
+		return established_.load();
+	}
+	[[nodiscard]] bool is_lost() const noexcept
+	{
+		return lost_.load();
+	}
+	/* Gives the connection up for a reason of the user's. */
+	void lose(const char *reason, const char *detail) noexcept;
 
     private:
 	using Outcome = proto::ConnectOutcome;
@@ -108,18 +163,29 @@ class Endpoint final : public kernel::Heap,
 	/* Waits for the event that ends a step. */
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
 	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
+	void take_over(rdma_cm_id *id) noexcept;
+	[[nodiscard]] Outcome make_acceptable(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
 	/* How long the queues are to be, in work requests, and how many registrations there may be; credits of zero where
 	 * the device cannot do it. */
 	struct Depths {
 		std::uint32_t credits;
 		std::uint32_t send;
 		std::uint32_t receive;
+		/* Scatter/gather elements of a work request in the send queue. */
+		std::uint32_t elements;
+		/* A requester's. */
 		std::uint32_t registrations;
 		/* The registrations of the largest RPC. */
 		std::uint32_t largest_rpc;
+		/* A responder's RDMA Reads and Writes, where each takes a registration. */
+		std::uint32_t transfers;
 	};
 	[[nodiscard]] static Depths depths_for(ib_device *device, const EndpointWishes &wishes) noexcept;
+	[[nodiscard]] static Depths depths_for(ib_device *device, u32 port, const AcceptWishes &wishes) noexcept;
+	[[nodiscard]] Outcome check_device(const Depths &depths) noexcept;
 	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
+	[[nodiscard]] bool create_queues(const Depths &depths, std::uint32_t send_size,
+					 std::uint32_t receive_size) noexcept;
 	[[nodiscard]] bool create_queue_pair(ib_device *device, const Depths &depths) noexcept;
 	[[nodiscard]] bool fill_queues(std::uint32_t reverse_credits) noexcept;
 
@@ -128,8 +194,6 @@ class Endpoint final : public kernel::Heap,
 	void send_room() noexcept override;
 	void send_failed(const char *how) noexcept override;
 	void more_registrations() noexcept override;
-	[[nodiscard]] const sockaddr *destination() const noexcept;
-	void lose(const char *reason, const char *detail) noexcept;
 
 	Counted counted_{live_objects.endpoints};
 	User &user_;
@@ -137,6 +201,7 @@ class Endpoint final : public kernel::Heap,
 	ib_pd *pd_ = nullptr;
 	ib_cq *cq_ = nullptr;
 	bool has_queue_pair_ = false;
+	bool is_acceptor_ = false;
 	kernel::Owned<ReceiveQueue> receives_;
 	kernel::Owned<SendQueue> sends_;
 	kernel::Owned<RegistrationPool> registrations_;

@@ -14,6 +14,14 @@ struct LiveObjects {
 	std::atomic<long> mapped_pages;
 	std::atomic<long> receive_buffers;
 	std::atomic<long> send_buffers;
+	std::atomic<long> transfers;
+	std::atomic<long> listeners;
+	std::atomic<long> arrivals;
+	std::atomic<long> connections;
+	std::atomic<long> calls;
+	std::atomic<long> pulls;
+	std::atomic<long> held_pages;
+	std::atomic<long> replies;
 };
 
 extern LiveObjects live_objects;

@@ -150,4 +150,80 @@ const char *name_of(proto::ReplyRoom room) noexcept
 	return unknown;
 }
 
+const char *name_of(proto::Ignored reason) noexcept
+{
+	switch (reason) {
+	case proto::Ignored::too_short:
+		return "too short";
+	case proto::Ignored::error_message:
+		return "RDMA_ERROR";
+	}
+	return unknown;
+}
+
+const char *name_of(proto::Refusal error) noexcept
+{
+	switch (error) {
+	case proto::Refusal::version:
+		return "ERR_VERS";
+	case proto::Refusal::malformed:
+		return "ERR_CHUNK";
+	}
+	return unknown;
+}
+
+const char *name_of(proto::CallError error) noexcept
+{
+	switch (error) {
+	case proto::CallError::too_many_segments:
+		return "too many segments";
+	case proto::CallError::too_large:
+		return "larger than the largest call";
+	case proto::CallError::position_unaligned:
+		return "Position is no multiple of four";
+	case proto::CallError::position_outside:
+		return "Position outside the Payload stream";
+	case proto::CallError::position_zero_beside_payload:
+		return "Position Zero Read chunk beside an inline Payload stream";
+	case proto::CallError::no_payload:
+		return "no Payload stream";
+	case proto::CallError::no_room_for_reply:
+		return "no room for the header of a reply";
+	}
+	return unknown;
+}
+
+const char *name_of(proto::CallShape shape) noexcept
+{
+	switch (shape) {
+	case proto::CallShape::in_message:
+		return "inline";
+	case proto::CallShape::one_item:
+		return "Read chunk";
+	case proto::CallShape::contiguous:
+		return "Read chunks";
+	}
+	return unknown;
+}
+
+const char *name_of(proto::ReplyTransfer transfer) noexcept
+{
+	switch (transfer) {
+	case proto::ReplyTransfer::short_reply:
+		return "RDMA_MSG";
+	case proto::ReplyTransfer::long_reply:
+		return "RDMA_NOMSG";
+	}
+	return unknown;
+}
+
+const char *name_of(proto::ReplyPlanError error) noexcept
+{
+	switch (error) {
+	case proto::ReplyPlanError::fits_nowhere:
+		return "reply fits neither a message nor its chunks";
+	}
+	return unknown;
+}
+
 } // namespace rpcordma::verbs

@@ -23,18 +23,39 @@ Signal::Signal(Action action) noexcept
 	: action_(action)
 {
 	field::ib_cqe::done(cqe_.get()) = completed;
+	field::ib_cqe::done(watched_.get()) = failed_before;
 }
 
 void Signal::completed(ib_cq *, ib_wc *completion)
 {
 	Signal &signal = *kernel::owner_of(&Signal::cqe_, field::ib_wc::wr_cqe(completion));
 	SendQueue &queue = *signal.queue_;
-	const unsigned int status = field::ib_wc::status(completion);
 
-	if (status != kernel::IB_WC_SUCCESS)
-		queue.failed(status);
+	signal.note(field::ib_wc::status(completion));
 	queue.retire(signal.mark_);
 	signal.action_(signal);
+}
+
+void Signal::failed_before(ib_cq *, ib_wc *completion)
+{
+	kernel::owner_of(&Signal::watched_, field::ib_wc::wr_cqe(completion))->note(field::ib_wc::status(completion));
+}
+
+void Signal::note(unsigned int status) noexcept
+{
+	if (status == kernel::IB_WC_SUCCESS)
+		return;
+	if (failure_ == kernel::IB_WC_SUCCESS && status != kernel::IB_WC_WR_FLUSH_ERR)
+		failure_ = status;
+	queue_->failed(status);
+}
+
+void Signal::watch(const Chain &chain) noexcept
+{
+	failure_ = kernel::IB_WC_SUCCESS;
+	ib_send_wr *request = chain.first;
+	for (std::uint32_t i = 0; i < chain.count; i++, request = field::ib_send_wr::next(request))
+		field::ib_send_wr::wr_cqe(request) = watched_.get();
 }
 
 void Chain::append(ib_send_wr *request) noexcept
@@ -46,6 +67,27 @@ void Chain::append(ib_send_wr *request) noexcept
 		first = request;
 	last = request;
 	count++;
+}
+
+void Chain::append_all(ib_send_wr *request) noexcept
+{
+	while (request) {
+		ib_send_wr *const next = field::ib_send_wr::next(request);
+		field::ib_send_wr::send_flags(request) = 0;
+		append(request);
+		request = next;
+	}
+}
+
+Chain Chain::cut(std::uint32_t most) noexcept
+{
+	Chain front{first, first, 1};
+	for (; front.count < most; front.count++)
+		front.last = field::ib_send_wr::next(front.last);
+	first = field::ib_send_wr::next(front.last);
+	count -= most;
+	field::ib_send_wr::next(front.last) = nullptr;
+	return front;
 }
 
 SendQueue::~SendQueue()
@@ -66,11 +108,8 @@ SendBuffer *SendQueue::make(gfp_t gfp) noexcept
 	field::ib_sge::addr(element) = buffer->block_.address();
 	field::ib_sge::lkey(element) = lkey_;
 	ib_send_wr *const request = buffer->request_.get();
-	field::ib_send_wr::wr_cqe(request) = buffer->cqe();
 	field::ib_send_wr::sg_list(request) = element;
 	field::ib_send_wr::num_sge(request) = 1;
-	field::ib_send_wr::opcode(request) = kernel::IB_WR_SEND;
-	buffer->queue_ = this;
 	return buffer.release();
 }
 
@@ -86,60 +125,92 @@ bool SendQueue::prepare(std::uint32_t count, gfp_t gfp) noexcept
 	return true;
 }
 
-SendBuffer *SendQueue::begin(std::uint32_t registrations, gfp_t gfp) noexcept
+bool SendQueue::reserve(std::uint32_t requests) noexcept
 {
-	const std::uint32_t needed = 2 * registrations + 1;
+	kernel::Guard guard(lock_);
+	if (stopped_ || room() < requests)
+		return false;
+	reserved_ += requests;
+	return true;
+}
+
+SendBuffer *SendQueue::take(gfp_t gfp) noexcept
+{
 	{
 		kernel::Guard guard(lock_);
-		if (stopped_ || room() < needed)
+		if (SendBuffer *const buffer = free_.pop_front())
+			return buffer;
+	}
+	return make(gfp);
+}
+
+void SendQueue::put_back(SendBuffer &buffer) noexcept
+{
+	kernel::Guard guard(lock_);
+	free_.push_front(buffer);
+}
+
+SendBuffer *SendQueue::begin(std::uint32_t requests, gfp_t gfp) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		if (stopped_ || room() < requests)
 			return nullptr;
-		reserved_ += needed;
+		reserved_ += requests;
 		if (SendBuffer *const buffer = free_.pop_front())
 			return buffer;
 	}
 	SendBuffer *const buffer = make(gfp);
 	if (!buffer)
-		release(needed);
+		release(requests);
 	return buffer;
 }
 
-void SendQueue::abandon(SendBuffer &buffer, std::uint32_t registrations) noexcept
+void SendQueue::abandon(SendBuffer &buffer, std::uint32_t requests) noexcept
 {
 	kernel::Guard guard(lock_);
-	reserved_ -= 2 * registrations + 1;
+	reserved_ -= requests;
 	free_.push_front(buffer);
 }
 
-bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain registrations) noexcept
+bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const SendOptions &options) noexcept
 {
+	Signal &signal = options.watcher ? *options.watcher : buffer;
+	ib_send_wr *const request = buffer.request_.get();
 	buffer.block_.sync_for_device(size);
 	field::ib_sge::length(buffer.element_.get()) = size;
-	registrations.append(buffer.request_.get());
+	field::ib_send_wr::wr_cqe(request) = signal.cqe();
+	field::ib_send_wr::opcode(request) = options.invalidate ? kernel::IB_WR_SEND_WITH_INV : kernel::IB_WR_SEND;
+	field::ib_send_wr::invalidate_rkey(request) = options.invalidate.value_or(0);
+	signal.queue_ = this;
+	before.append(request);
 
 	bool posted;
 	{
 		kernel::Guard guard(lock_);
 		/* A completion is needed for the last buffer to come back, and before unsignalled requests fill the queue. */
-		const bool signalled = free_.empty() || posted_ + registrations.count - signalled_ >= depth_ / 4;
-		field::ib_send_wr::send_flags(buffer.request_.get()) = signalled ? kernel::IB_SEND_SIGNALED : 0;
+		const bool signalled = options.watcher || free_.empty() ||
+				       posted_ + before.count - signalled_ >= depth_ / 4;
+		field::ib_send_wr::send_flags(request) = signalled ? kernel::IB_SEND_SIGNALED : 0;
 		in_queue_.push_back(buffer);
-		posted = post_locked(registrations, buffer, signalled);
+		posted = post_locked(before, signal, signalled);
+		buffer.mark_ = posted_;
 	}
 	if (!posted)
 		listener_.send_failed("not posted");
 	return posted;
 }
 
-bool SendQueue::post(Chain invalidations, Signal &signal) noexcept
+bool SendQueue::post(Chain chain, Signal &signal) noexcept
 {
-	field::ib_send_wr::wr_cqe(invalidations.last) = signal.cqe();
-	field::ib_send_wr::send_flags(invalidations.last) = kernel::IB_SEND_SIGNALED;
+	field::ib_send_wr::wr_cqe(chain.last) = signal.cqe();
+	field::ib_send_wr::send_flags(chain.last) = kernel::IB_SEND_SIGNALED;
 	signal.queue_ = this;
 
 	bool posted;
 	{
 		kernel::Guard guard(lock_);
-		posted = post_locked(invalidations, signal, true);
+		posted = post_locked(chain, signal, true);
 	}
 	if (!posted)
 		listener_.send_failed("not posted");
@@ -159,10 +230,10 @@ bool SendQueue::post_locked(Chain chain, Signal &signal, bool signalled) noexcep
 	return rpcordma_post_send(qp_, chain.first) == 0;
 }
 
-void SendQueue::release(std::uint32_t count) noexcept
+void SendQueue::release(std::uint32_t requests) noexcept
 {
 	kernel::Guard guard(lock_);
-	reserved_ -= count;
+	reserved_ -= requests;
 }
 
 void SendQueue::stop() noexcept

@@ -2,6 +2,8 @@
 /* The send queue of one connection: what is in it, what has room in it, and the buffers that Sends leave from. */
 #pragma once
 
+#include <optional>
+
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
@@ -31,6 +33,8 @@ class Silent {
 	SendQueue &queue_;
 };
 
+struct Chain;
+
 /* A completion of the send queue that somebody waits for. Work requests complete in order: one that is signalled shows
  * that all before it are done with. */
 class Signal {
@@ -47,15 +51,26 @@ class Signal {
 	{
 		return cqe_.get();
 	}
+	/* Hears of the failure of a chain's work requests too, which are not signalled. */
+	void watch(const Chain &chain) noexcept;
+	/* What the first of them failed with, IB_WC_SUCCESS where none did. One that was flushed has not failed. */
+	[[nodiscard]] unsigned int failure() const noexcept
+	{
+		return failure_;
+	}
 
     private:
 	friend class SendQueue;
 	static void completed(ib_cq *cq, ib_wc *completion);
+	static void failed_before(ib_cq *cq, ib_wc *completion);
+	void note(unsigned int status) noexcept;
 
 	kernel::Opaque<ib_cqe> cqe_;
+	kernel::Opaque<ib_cqe> watched_;
 	const Action action_;
 	SendQueue *queue_ = nullptr;
 	std::uint32_t mark_ = 0;
+	unsigned int failure_ = kernel::IB_WC_SUCCESS;
 };
 
 /* What a message leaves from. Nobody but the Send refers to it, so an RPC's own memory is never part of a Send, and can
@@ -87,6 +102,10 @@ struct Chain {
 	std::uint32_t count = 0;
 
 	void append(ib_send_wr *request) noexcept;
+	/* Appends all that hang together. */
+	void append_all(ib_send_wr *first) noexcept;
+	/* Takes the first `most` off, and leaves the rest, which must not be empty. */
+	[[nodiscard]] Chain cut(std::uint32_t most) noexcept;
 };
 
 class SendQueue : public kernel::Heap {
@@ -123,25 +142,39 @@ class SendQueue : public kernel::Heap {
 	/* Makes the first `count` buffers; false where there is no memory. */
 	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* A buffer for one message, and room for its Send, `registrations` work requests before it and as many
-	 * invalidations after it; null where there is none now: send_room() will say when to try again. */
-	[[nodiscard]] SendBuffer *begin(std::uint32_t registrations, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Reserves room for `requests` work requests; false where there is not so much now: send_room() will say when to
+	 * try again. */
+	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Gives up room that was reserved. */
+	void release(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* A buffer for one message; null where there is no memory. */
+	[[nodiscard]] SendBuffer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	void put_back(SendBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Both: a buffer, and room for its Send and what goes with it, `requests` in all; null where there is none now. */
+	[[nodiscard]] SendBuffer *begin(std::uint32_t requests, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Undoes begin(). */
-	void abandon(SendBuffer &buffer, std::uint32_t registrations) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Posts `registrations` and the first `size` bytes of the buffer as one chain. False: the connection is lost. */
-	[[nodiscard]] bool post(SendBuffer &buffer, std::uint32_t size, Chain registrations) noexcept
-		RPCORDMA_EXCLUDES(lock_);
-	/* Posts invalidations, with `signal` on the last; false where the queue has been stopped or is broken: then
-	 * nothing will be signalled. Their room was reserved by begin(). */
-	[[nodiscard]] bool post(Chain invalidations, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Gives up room for `count` invalidations that turned out to be unnecessary. */
-	void release(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
+	void abandon(SendBuffer &buffer, std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* What a Send does beside carrying its message. */
+	struct SendOptions {
+		/* Told of the Send's completion, if not null. */
+		Signal *watcher = nullptr;
+		/* The handle to invalidate at the peer (Send With Invalidate). */
+		std::optional<u32> invalidate;
+	};
+	/* Posts `before` and the first `size` bytes of the buffer as one chain, whose room was reserved. False: the
+	 * connection is lost, and nothing will be signalled. */
+	[[nodiscard]] bool post(SendBuffer &buffer, std::uint32_t size, Chain before,
+				const SendOptions &options) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Posts a chain whose room was reserved, with `signal` on the last; false where the queue has been stopped or is
+	 * broken: then nothing will be signalled. */
+	[[nodiscard]] bool post(Chain chain, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The most registrations that one message can have. */
-	[[nodiscard]] std::uint32_t most_registrations() const noexcept
+	/* The most work requests that may be posted as one chain: two of them fit. */
+	[[nodiscard]] std::uint32_t longest_chain() const noexcept
 	{
-		return (depth_ / 2 - 1) / 2;
+		return depth_ / 2;
 	}
 	void failed(unsigned int status) noexcept
 	{
@@ -172,7 +205,7 @@ class SendQueue : public kernel::Heap {
 	std::uint32_t posted_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t retired_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t signalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	/* Work requests that begin() promised room to and that have not been posted. */
+	/* Work requests that reserve() promised room to and that have not been posted. */
 	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/chunk.hh"
 
+#include <algorithm>
+
 namespace rpcordma::wire {
 namespace {
 
@@ -61,6 +63,19 @@ Result<void> encode(SegmentArray chunk, Writer &writer) noexcept
 	TRY(writer.u32(static_cast<std::uint32_t>(chunk.size())));
 	for (const Segment &segment : chunk)
 		TRY(encode(segment, writer));
+	return {};
+}
+
+/// A chunk with the lengths of what its first `written` bytes hold.
+Result<void> encode_filled(const WriteChunk &chunk, std::uint32_t written, Writer &writer) noexcept
+{
+	TRY(writer.u32(chunk.count()));
+	for (std::uint32_t i = 0; i < chunk.count(); ++i) {
+		Segment segment = chunk[i];
+		segment.length = std::min(segment.length, written);
+		written -= segment.length;
+		TRY(encode(segment, writer));
+	}
 	return {};
 }
 
@@ -222,6 +237,32 @@ Result<void> ChunksToSend::encode(Writer &writer) const noexcept
 		return writer.u32(absent);
 	TRY(writer.u32(present));
 	return wire::encode(*reply, writer);
+}
+
+std::size_t ReturnedChunks::size() const noexcept
+{
+	std::size_t size = chunks_size(0, 0, 0);
+	for (const WriteChunk chunk : writes)
+		size += discriminator_size + count_size + chunk.count() * RPCRDMA_V1_SEGMENT_SIZE;
+	if (reply)
+		size += count_size + reply->count() * RPCRDMA_V1_SEGMENT_SIZE;
+	return size;
+}
+
+Result<void> ReturnedChunks::encode(Writer &writer) const noexcept
+{
+	TRY(writer.u32(absent));
+	std::size_t index = 0;
+	for (const WriteChunk chunk : writes) {
+		TRY(writer.u32(present));
+		TRY(encode_filled(chunk, index < written.size() ? written[index] : 0, writer));
+		++index;
+	}
+	TRY(writer.u32(absent));
+	if (!reply)
+		return writer.u32(absent);
+	TRY(writer.u32(present));
+	return encode_filled(*reply, reply_written, writer);
 }
 
 } // namespace rpcordma::wire

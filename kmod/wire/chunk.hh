@@ -184,6 +184,22 @@ struct ChunksToSend {
 	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
 };
 
+/// The chunk lists of a Reply: those of its Call, given back with the lengths of what was written (RFC 8166, 3.4.6).
+/// The sender owns all that it refers to.
+struct ReturnedChunks {
+	WriteList writes;
+	/// How much was written by each Write chunk, in bytes and no more than its length; none for those further on.
+	std::span<const std::uint32_t> written;
+	std::optional<WriteChunk> reply;
+	/// Likewise by the Reply chunk.
+	std::uint32_t reply_written = 0;
+
+	/// The number of bytes that encode() writes.
+	[[nodiscard]] std::size_t size() const noexcept;
+	/// Errors: no_room.
+	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
+};
+
 /// The number of bytes that three chunk lists take with `reads` Read segments, one Write chunk of `write_segments`
 /// segments and a Reply chunk of `reply_segments`; no such chunk where that number is zero.
 [[nodiscard]] constexpr std::size_t chunks_size(std::uint32_t reads, std::uint32_t write_segments,

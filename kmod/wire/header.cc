@@ -41,7 +41,8 @@ Result<Body> decode_other_version(const FixedFields &fixed, Reader &reader) noex
 	return decode_version_error(reader);
 }
 
-Result<std::size_t> encode_with_chunks(MutableBytes room, const FixedFields &fixed, const ChunksToSend &chunks) noexcept
+template <typename Lists>
+Result<std::size_t> encode_with_chunks(MutableBytes room, const FixedFields &fixed, const Lists &chunks) noexcept
 {
 	Writer writer(room);
 	TRY(fixed.encode(writer));
@@ -103,6 +104,17 @@ Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits
 }
 
 Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits, const ChunksToSend &chunks) noexcept
+{
+	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
+}
+
+Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits, const ReturnedChunks &chunks) noexcept
+{
+	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_MSG}, chunks);
+}
+
+Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
+				 const ReturnedChunks &chunks) noexcept
 {
 	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
 }

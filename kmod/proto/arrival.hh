@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// What a message that a responder received is, and what its sender gets for it.
+#pragma once
+
+#include <cstdint>
+#include <variant>
+
+#include "wire/header.hh"
+
+namespace rpcordma::proto {
+
+/// A Call with a well-formed header. Its chunks have not been judged: see assemble().
+struct Call {
+	wire::Xid xid;
+	/// A request: how many Replies the requester can take at once.
+	std::uint32_t credits;
+	wire::Chunks chunks;
+	/// RDMA_NOMSG: a Position Zero Read chunk has the Payload stream.
+	bool is_long;
+	/// Empty in a Long Call.
+	wire::Bytes payload;
+};
+
+/// Which RDMA_ERROR a message is answered with.
+enum class Refusal : std::uint8_t {
+	/// ERR_VERS, with the versions that there are (rfc5666bis-04, 5.5.1).
+	version,
+	/// ERR_CHUNK (rfc5666bis-04, 5.5.2, 5.6).
+	malformed,
+};
+
+/// No Call that can be carried out.
+struct Refused {
+	wire::Xid xid;
+	/// The answer carries the version of the message.
+	std::uint32_t version;
+	Refusal with;
+};
+
+/// A Reply in the reverse direction (RFC 8167, 5.1).
+struct ReverseReply {
+	wire::Xid xid;
+	/// A grant (RFC 8167, 4.1).
+	std::uint32_t credits;
+	wire::Chunks chunks;
+	wire::Bytes payload;
+};
+
+/// Nothing that may be answered: counted, traced and forgotten.
+enum class Ignored : std::uint8_t {
+	/// The four fixed fields are not all there, so that there is nobody to answer.
+	too_short,
+	/// An RDMA_ERROR of any version: peers that complain of each other's complaints would not end.
+	error_message,
+};
+
+using Arrival = std::variant<Call, Refused, ReverseReply, Ignored>;
+
+/// The smallest RPC Call in bytes: XID, message type, RPC version, program, version, procedure, and two empty
+/// authentication fields of eight bytes (RFC 5531, 9).
+inline constexpr std::uint32_t smallest_rpc_call = 40;
+
+/// Decodes a message and finds what it is.
+[[nodiscard]] Arrival classify_arrival(wire::Bytes message) noexcept;
+
+/// Whether a Payload stream begins like an RPC Call with that XID. What a Long Call holds is known only after it has been
+/// pulled.
+[[nodiscard]] bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept;
+
+} // namespace rpcordma::proto

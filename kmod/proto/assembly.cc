@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proto/assembly.hh"
+
+#include <algorithm>
+
+namespace rpcordma::proto {
+namespace {
+
+constexpr std::uint64_t rounded_up(std::uint64_t size) noexcept
+{
+	return (size + (wire::xdr_unit - 1)) & ~std::uint64_t{wire::xdr_unit - 1};
+}
+
+/// The length of the Read chunk at `position`. Cannot overflow: the segments are 32 bits wide and counted.
+std::uint64_t chunk_length(const wire::ReadList &reads, std::uint32_t position) noexcept
+{
+	std::uint64_t length = 0;
+	for (const wire::ReadSegment segment : reads) {
+		if (std::to_underlying(segment.position) == position)
+			length += segment.target.length;
+	}
+	return length;
+}
+
+/// The smallest Position above `position`; zero where there is none.
+std::uint32_t position_after(const wire::ReadList &reads, std::uint32_t position) noexcept
+{
+	std::uint32_t next = 0;
+	for (const wire::ReadSegment segment : reads) {
+		const std::uint32_t its = std::to_underlying(segment.position);
+		if (its > position && (next == 0 || its < next))
+			next = its;
+	}
+	return next;
+}
+
+bool has_position_zero(const wire::ReadList &reads) noexcept
+{
+	return std::any_of(reads.begin(), reads.end(),
+			   [](const wire::ReadSegment &segment) { return segment.position == wire::Position{0}; });
+}
+
+std::uint64_t room_segments(const wire::Chunks &chunks) noexcept
+{
+	std::uint64_t segments = chunks.reply ? chunks.reply->count() : 0;
+	for (const wire::WriteChunk chunk : chunks.writes)
+		segments += chunk.count();
+	return segments;
+}
+
+/// What is left of the Payload stream without its chunks but the Position Zero Read chunk.
+std::uint64_t base_size(const Call &call) noexcept
+{
+	return call.is_long ? chunk_length(call.chunks.reads, 0) : call.payload.size();
+}
+
+} // namespace
+
+std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimits &limits) noexcept
+{
+	const wire::ReadList &reads = call.chunks.reads;
+	if (reads.count() > limits.segments || room_segments(call.chunks) > limits.room_segments)
+		return std::unexpected(CallError::too_many_segments);
+	const wire::ReturnedChunks returned{call.chunks.writes, {}, call.chunks.reply};
+	if (RPCRDMA_V1_FIXED_SIZE + returned.size() > limits.reply_threshold)
+		return std::unexpected(CallError::no_room_for_reply);
+	if (!call.is_long && has_position_zero(reads))
+		return std::unexpected(CallError::position_zero_beside_payload);
+	const std::uint64_t base = base_size(call);
+	if (base == 0)
+		return std::unexpected(CallError::no_payload);
+
+	std::uint64_t inserted = 0;
+	std::uint64_t free_from = 0;
+	std::uint32_t chunks = 0;
+	for (std::uint32_t position = position_after(reads, 0); position != 0;
+	     position = position_after(reads, position)) {
+		if (position % wire::xdr_unit != 0)
+			return std::unexpected(CallError::position_unaligned);
+		if (position < free_from || position - inserted > base)
+			return std::unexpected(CallError::position_outside);
+		const std::uint64_t length = rounded_up(chunk_length(reads, position));
+		inserted += length;
+		free_from = position + length;
+		if (inserted > limits.stream)
+			return std::unexpected(CallError::too_large);
+		++chunks;
+	}
+	if (base + inserted > limits.stream)
+		return std::unexpected(CallError::too_large);
+
+	Assembly assembly(call);
+	assembly.size_ = static_cast<std::uint32_t>(base + inserted);
+	if (call.is_long || chunks > 1) {
+		assembly.shape_ = CallShape::contiguous;
+	} else if (inserted != 0) {
+		assembly.position_ = position_after(reads, 0);
+		/* Upper layers want to see the RPC header in one place. */
+		assembly.shape_ = assembly.position_ < smallest_rpc_call ? CallShape::contiguous : CallShape::one_item;
+	}
+	return assembly;
+}
+
+std::uint32_t Assembly::filled() const noexcept
+{
+	switch (shape_) {
+	case CallShape::in_message:
+		return 0;
+	case CallShape::one_item:
+		return size_ - static_cast<std::uint32_t>(call_->payload.size());
+	case CallShape::contiguous:
+		break;
+	}
+	return size_;
+}
+
+Pieces Assembly::pieces() const noexcept
+{
+	Pieces pieces(*call_);
+	if (shape_ == CallShape::in_message)
+		return pieces;
+	pieces.end_ = position_ + filled();
+	pieces.position_ = position_after(call_->chunks.reads, 0);
+	pieces.base_until_ = pieces.position_ != 0 ? pieces.position_ : pieces.end_;
+	if (shape_ == CallShape::one_item) {
+		pieces.origin_ = position_;
+		pieces.at_ = position_;
+	}
+	return pieces;
+}
+
+Pieces::Pieces(const Call &call) noexcept
+	: call_(&call)
+	, base_segment_(call.chunks.reads.begin())
+{
+}
+
+std::optional<Piece> Pieces::next() noexcept
+{
+	for (;;) {
+		if (in_chunk_) {
+			if (const auto piece = next_of_chunk())
+				return piece;
+		}
+		if (at_ < base_until_)
+			return next_of_base(base_until_ - at_);
+		if (position_ == 0)
+			return std::nullopt;
+		begin_chunk();
+	}
+}
+
+void Pieces::begin_chunk() noexcept
+{
+	in_chunk_ = true;
+	segment_ = call_->chunks.reads.begin();
+}
+
+std::optional<Piece> Pieces::next_of_chunk() noexcept
+{
+	const wire::ReadList &reads = call_->chunks.reads;
+	while (segment_ != reads.end()) {
+		const wire::ReadSegment segment = *segment_++;
+		if (std::to_underlying(segment.position) != position_ || segment.target.length == 0)
+			continue;
+		const Piece piece{at_ - origin_, segment.target.length, segment.target};
+		at_ += piece.length;
+		return piece;
+	}
+	at_ += wire::roundup_padding(at_);
+	in_chunk_ = false;
+	position_ = position_after(reads, position_);
+	base_until_ = position_ != 0 ? position_ : end_;
+	return std::nullopt;
+}
+
+/// `most` bytes of the base are left here, and more than none.
+std::optional<Piece> Pieces::next_of_base(std::uint32_t most) noexcept
+{
+	if (!call_->is_long) {
+		const Piece piece{at_ - origin_, most, call_->payload.subspan(base_done_, most)};
+		base_done_ += most;
+		at_ += most;
+		return piece;
+	}
+	for (;; ++base_segment_, base_done_ = 0) {
+		const wire::ReadSegment segment = *base_segment_;
+		if (segment.position != wire::Position{0} || segment.target.length == base_done_)
+			continue;
+		const std::uint32_t length = std::min(most, segment.target.length - base_done_);
+		const wire::Segment part{segment.target.handle, length, segment.target.offset + base_done_};
+		const Piece piece{at_ - origin_, length, part};
+		base_done_ += length;
+		at_ += length;
+		return piece;
+	}
+}
+
+std::optional<wire::Handle> handle_to_invalidate(const wire::Chunks &chunks) noexcept
+{
+	std::optional<wire::Handle> found;
+	bool several = false;
+	const auto look_at = [&](wire::Handle handle) {
+		several = several || (found && *found != handle);
+		found = handle;
+	};
+	const auto look_at_chunk = [&](const wire::WriteChunk &chunk) {
+		for (std::uint32_t i = 0; i < chunk.count(); ++i)
+			look_at(chunk[i].handle);
+	};
+
+	for (const wire::ReadSegment segment : chunks.reads)
+		look_at(segment.target.handle);
+	for (const wire::WriteChunk chunk : chunks.writes)
+		look_at_chunk(chunk);
+	if (chunks.reply)
+		look_at_chunk(*chunks.reply);
+	return several ? std::nullopt : found;
+}
+
+} // namespace rpcordma::proto

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// Flow control of the responder (RFC 8166, 3.3.1).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rpcordma::proto {
+
+/// How many Calls a requester may have outstanding, and how many it has. The grant grows with use and never shrinks. Not
+/// synchronised: its owner's lock covers it.
+class Grants {
+    public:
+	/// What is granted with the first Reply, where it is asked for.
+	static constexpr std::uint32_t first = 8;
+
+	/// At most `most` credits, at least 1.
+	constexpr explicit Grants(std::uint32_t most) noexcept
+		: most_(std::max(most, 1u))
+	{
+	}
+
+	/// A message has come that may be a Call. False where that is one more than `most`: no grant covers it. What exceeds
+	/// a smaller grant is let be. A requester that has to send its Calls again on a new connection may have been granted
+	/// so many on the last one, and Linux's sends them all at once.
+	[[nodiscard]] bool arrived() noexcept;
+	/// A Call asks for so many credits.
+	void requested(std::uint32_t credits) noexcept
+	{
+		requested_ = std::max(credits, 1u);
+	}
+	/// It was none, or is about to be answered, or never will be.
+	void done() noexcept;
+
+	/// What the next Reply should announce: 1 to `most`. Doubles once more than half of what is granted is in use, up to
+	/// what the requester asked for. Before it is announced, that many Receives have to be posted (RFC 8166, 3.3.1).
+	[[nodiscard]] std::uint32_t next() const noexcept;
+	/// A Reply announces `credits`, which are no fewer than before.
+	void announced(std::uint32_t credits) noexcept
+	{
+		announced_ = std::max(announced_, credits);
+	}
+	/// What was announced last: 1 before the first Reply (RFC 8166, 3.3.3).
+	[[nodiscard]] constexpr std::uint32_t in_force() const noexcept
+	{
+		return announced_;
+	}
+	/// How many Receives have to be posted so that every Call that may come with `credits` granted finds one.
+	[[nodiscard]] constexpr std::uint32_t receives_for(std::uint32_t credits) const noexcept
+	{
+		return credits - std::min(credits, outstanding_);
+	}
+
+    private:
+	std::uint32_t most_;
+	std::uint32_t announced_ = 1;
+	std::uint32_t outstanding_ = 0;
+	/// The most that was outstanding at a time.
+	std::uint32_t peak_ = 0;
+	std::uint32_t requested_ = 1;
+};
+
+} // namespace rpcordma::proto

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "proto/response.hh"
+
+#include <algorithm>
+
+namespace rpcordma::proto {
+namespace {
+
+/// The end of an item and its roundup padding, in a stream of `size` bytes whose encoder may have left the last out.
+std::uint32_t padded_end(const Item &item, std::uint32_t size) noexcept
+{
+	const std::uint64_t end = std::uint64_t{item.offset} + item.length;
+	return static_cast<std::uint32_t>(std::min<std::uint64_t>(end + wire::roundup_padding(item.length), size));
+}
+
+} // namespace
+
+bool ReducedItems::add(Item item, const wire::WriteList &writes) noexcept
+{
+	if (count_ == most)
+		return true;
+	auto chunk = writes.begin();
+	for (std::uint32_t i = 0; i < count_ && chunk != writes.end(); ++i)
+		++chunk;
+	if (chunk == writes.end())
+		return true;
+	const std::uint64_t begins_from =
+		count_ == 0 ? 0 : std::uint64_t{items_[count_ - 1].offset} + items_[count_ - 1].length;
+	if (item.length > (*chunk).length() || item.offset < begins_from)
+		return false;
+	items_[count_++] = item;
+	return true;
+}
+
+std::optional<Item> Remainder::next() noexcept
+{
+	while (at_ < size_) {
+		if (items_.empty()) {
+			const Item rest{at_, size_ - at_};
+			at_ = size_;
+			return rest;
+		}
+		const Item item = items_.front();
+		if (item.length == 0) {
+			items_ = items_.subspan(1);
+			continue;
+		}
+		const Item before{at_, std::min(item.offset, size_) - std::min(at_, item.offset)};
+		at_ = std::max(at_, padded_end(item, size_));
+		items_ = items_.subspan(1);
+		if (before.length != 0)
+			return before;
+	}
+	return std::nullopt;
+}
+
+std::uint32_t reduced_size(std::uint32_t size, std::span<const Item> items) noexcept
+{
+	std::uint32_t sum = 0;
+	Remainder remainder(size, items);
+	while (const auto stretch = remainder.next())
+		sum += stretch->length;
+	return sum;
+}
+
+std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::span<const Item> items,
+						    const wire::Chunks &chunks, std::uint32_t threshold) noexcept
+{
+	const bool all_within = std::all_of(items.begin(), items.end(), [size](const Item &item) {
+		return std::uint64_t{item.offset} + item.length <= size;
+	});
+	if (!all_within)
+		return std::unexpected(ReplyPlanError::fits_nowhere);
+	const std::uint32_t reduced = reduced_size(size, items);
+	const wire::ReturnedChunks returned{chunks.writes, {}, chunks.reply};
+	const std::uint64_t header = RPCRDMA_V1_FIXED_SIZE + returned.size();
+
+	if (header + reduced <= threshold)
+		return ReplyPlan{ReplyTransfer::short_reply, reduced};
+	if (chunks.reply && reduced <= chunks.reply->length() && header <= threshold)
+		return ReplyPlan{ReplyTransfer::long_reply, reduced};
+	return std::unexpected(ReplyPlanError::fits_nowhere);
+}
+
+} // namespace rpcordma::proto

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where sunrpc enters: its operations on listeners and connections. */
+#include "server/connection.hh"
+#include "server/listener.hh"
+#include "server/service.hh"
+
+using namespace rpcordma;
+using server::Connection;
+using server::Listener;
+namespace field = kernel::field;
+
+namespace rpcordma::server {
+
+namespace {
+
+constinit Service *the_service = nullptr;
+
+} // namespace
+
+Service &service() noexcept
+{
+	return *the_service;
+}
+
+} // namespace rpcordma::server
+
+int rpcordma_server_start(void)
+{
+	server::the_service = new (kernel::GFP_KERNEL) server::Service;
+	if (!server::the_service)
+		return -kernel::ENOMEM;
+	const int error = rpcordma_register_svc_class();
+	if (error != 0)
+		delete server::the_service;
+	return error;
+}
+
+void rpcordma_server_stop(void)
+{
+	rpcordma_unregister_svc_class();
+	delete server::the_service;
+}
+
+svc_xprt *rpcordma_server_create(svc_serv *server, net *network, sockaddr *address)
+{
+	return Listener::create(server, network, address);
+}
+
+svc_xprt *rpcordma_server_accept(svc_xprt *xprt)
+{
+	return Listener::of(xprt).accept();
+}
+
+void rpcordma_server_detach_listener(svc_xprt *xprt)
+{
+	Listener::of(xprt).detach();
+}
+
+void rpcordma_server_free_listener(svc_xprt *xprt)
+{
+	delete &Listener::of(xprt);
+}
+
+int rpcordma_server_recvfrom(svc_rqst *rqst)
+{
+	return Connection::of(field::svc_rqst::rq_xprt(rqst)).receive(rqst);
+}
+
+int rpcordma_server_sendto(svc_rqst *rqst)
+{
+	return Connection::of(field::svc_rqst::rq_xprt(rqst)).send(rqst);
+}
+
+int rpcordma_server_result_payload(svc_rqst *rqst, unsigned int offset, unsigned int length)
+{
+	return Connection::add_item(rqst, {offset, length});
+}
+
+void rpcordma_server_release_context(svc_xprt *xprt, void *context)
+{
+	if (context)
+		Connection::of(xprt).release(*static_cast<server::ServedCall *>(context));
+}
+
+void rpcordma_server_detach(svc_xprt *xprt)
+{
+	Connection::of(xprt).detach();
+}
+
+void rpcordma_server_free(svc_xprt *xprt)
+{
+	delete &Connection::of(xprt);
+}
+
+bool rpcordma_server_has_room(svc_xprt *xprt)
+{
+	return Connection::of(xprt).has_room();
+}

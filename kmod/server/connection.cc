@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The life of a connection: accepted, used, ended, freed. */
+#include "server/connection.hh"
+
+#include <algorithm>
+
+#include "kernel/trace.hh"
+#include "server/listener.hh"
+#include "verbs/names.hh"
+
+namespace rpcordma::server {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* Receives beyond those that the grant covers: so many Calls too many are noticed, not made to wait by the device. Also the
+ * size of the batches in which Receives are posted. */
+constexpr std::uint32_t spare_receives = 8;
+/* For how long a Reply waits for something to happen in a send queue that is full. A requester that does not take its
+ * Replies for so long has lost them. */
+constexpr unsigned long patience = 15 * kernel::HZ;
+
+/* Whether a work request failed because of what the requester had offered. */
+bool is_requesters_fault(unsigned int status) noexcept
+{
+	return status == kernel::IB_WC_REM_ACCESS_ERR || status == kernel::IB_WC_REM_INV_REQ_ERR ||
+	       status == kernel::IB_WC_REM_OP_ERR;
+}
+
+} // namespace
+
+Connection::Connection(svc_serv *server, net *network) noexcept
+{
+	rpcordma_svc_init_connection(xprt(), network, server);
+}
+
+Connection &Connection::of(svc_xprt *xprt) noexcept
+{
+	return *kernel::owner_of(&Connection::xprt_, xprt);
+}
+
+svc_xprt *Connection::accept(kernel::Owned<ConnectRequest> request, svc_xprt *listener) noexcept
+{
+	auto *const connection = new (kernel::GFP_KERNEL)
+		Connection(field::svc_xprt::xpt_server(listener), field::svc_xprt::xpt_net(listener));
+	if (!connection) {
+		rdma_destroy_id(request->id);
+		return nullptr;
+	}
+	if (connection->start(*request))
+		return connection->xprt();
+	/* sunrpc drops the module's reference that goes with the call, and the end of the svc_xprt another. */
+	(void)rpcordma_module_get();
+	svc_xprt_put(connection->xprt());
+	return nullptr;
+}
+
+bool Connection::start(ConnectRequest &request) noexcept
+{
+	set_addresses(request.id);
+	const verbs::AcceptWishes wishes{
+		.credits = rpcordma_svc_max_requests,
+		.spare_receives = spare_receives,
+		.payload = std::min(field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt())),
+				    (Pages::most - 4) * proto::page_size),
+		.own = {.send_size = rpcordma_svc_max_req_size,
+			.receive_size = rpcordma_svc_max_req_size,
+			.remote_invalidation = true},
+	};
+	const auto reads = static_cast<u8>(std::min<unsigned int>(request.reads, rpcordma_svc_max_reads));
+	auto endpoint = verbs::Endpoint::adopt(request.id, request.requester, wishes, *this,
+					       [&request] { return !request.is_gone; });
+	if (!endpoint) {
+		rpcordma_trace_connect_failed(peer(), verbs::name_of(endpoint.error()));
+		return false;
+	}
+	endpoint_ = std::move(*endpoint);
+	most_reading_ = std::max<std::uint32_t>(reads, 1);
+	{
+		kernel::Guard guard(lock_);
+		grants_ = proto::Grants(endpoint_->credits());
+	}
+	if (!endpoint_->accept(reads)) {
+		rpcordma_trace_connect_failed(peer(), reads == 0 ? "no RDMA Reads are offered" : "not accepted");
+		return false;
+	}
+	return true;
+}
+
+/* The port is arbitrary and another on each connection: without it, upper layers know a requester again. */
+void Connection::set_addresses(rdma_cm_id *id) noexcept
+{
+	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
+	rpcordma_svc_set_remote(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)));
+	__builtin_memcpy(requester_.address.data(), &field::svc_xprt::xpt_remote(xprt()), requester_.address.size());
+}
+
+const sockaddr *Connection::peer() noexcept
+{
+	return reinterpret_cast<const sockaddr *>(&field::svc_xprt::xpt_remote(xprt()));
+}
+
+void Connection::detach() noexcept
+{
+	room_.end();
+	is_stopped_ = true;
+	endpoint_->stop();
+	rpcordma_trace_disconnected(peer(), 0);
+}
+
+Connection::~Connection()
+{
+	if (endpoint_ && !is_stopped_)
+		endpoint_->stop();
+	/* Nothing completes any more, and no thread is here. */
+	kernel::Guard guard(lock_);
+	while (verbs::ReceiveBuffer *const buffer = arrived_.pop_front())
+		endpoint_->receives().give_back(*buffer);
+	for (auto *const list : {&reading_, &pulled_}) {
+		while (Pull *const pull = list->pop_front()) {
+			waiting_.push_back(*pull->call);
+			finish(pull->transfers);
+			delete pull;
+		}
+	}
+	while (ServedCall *const call = waiting_.pop_front()) {
+		endpoint_->receives().give_back(*call->message);
+		delete call;
+	}
+	while (Push *const push = pushing_.pop_front()) {
+		finish(push->transfers);
+		delete push;
+	}
+	while (ServedCall *const call = free_calls_.pop_front())
+		delete call;
+	while (Pull *const pull = free_pulls_.pop_front())
+		delete pull;
+	while (Push *const push = free_pushes_.pop_front())
+		delete push;
+}
+
+/* In the context of the completion queue. */
+void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
+{
+	bool is_granted;
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		is_granted = grants_.arrived();
+		receives = grants_.receives_for(grants_.in_force()) + 1;
+		arrived_.push_back(buffer);
+		rpcordma_svc_set_data(xprt(), true);
+	}
+	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
+	if (!is_granted)
+		return endpoint_->lose("credits exceeded", "");
+	(void)endpoint_->receives().provide(receives, spare_receives, kernel::GFP_ATTEMPT);
+	if (endpoint_->is_established())
+		svc_xprt_enqueue(xprt());
+}
+
+void Connection::established() noexcept
+{
+	rpcordma_trace_connected(peer(), endpoint_->device_name(), endpoint_->credits(),
+				 endpoint_->agreement().inline_thresholds.call,
+				 endpoint_->agreement().inline_thresholds.reply,
+				 endpoint_->agreement().remote_invalidation);
+	/* What came before was left lying. */
+	svc_xprt_enqueue(xprt());
+}
+
+void Connection::lost() noexcept
+{
+	room_.end();
+	svc_xprt_deferred_close(xprt());
+}
+
+void Connection::room() noexcept
+{
+	room_.room();
+}
+
+void Connection::remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept
+{
+	if (is_requesters_fault(signal.failure())) [[unlikely]]
+		service().remember_failure(requester_, xid);
+}
+
+void Connection::finish(verbs::Transfers &transfers) noexcept
+{
+	transfers.for_each([](verbs::Transfer &transfer) { transfer.finish(); });
+	transfers_.give_back(transfers);
+}
+
+bool Connection::prepare(verbs::Transfer &transfer, const wire::Segment &remote, verbs::Direction direction) noexcept
+{
+	int error = 0;
+	const auto outcome = room_.acquire(patience, [&] {
+		error = transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), remote, direction);
+		return error != -kernel::EAGAIN;
+	});
+	return outcome == RoomQueue::Outcome::granted && error == 0;
+}
+
+bool Connection::reserve(std::uint32_t requests) noexcept
+{
+	verbs::SendQueue &sends = endpoint_->sends();
+	if (!room_.is_crowded() && sends.reserve(requests))
+		return true;
+	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
+	rpcordma_trace_send_waits(peer(), requests);
+	const auto outcome = room_.acquire(patience, [&sends, requests] { return sends.reserve(requests); });
+	if (outcome == RoomQueue::Outcome::timed_out)
+		endpoint_->lose("send queue", "full for too long");
+	return outcome == RoomQueue::Outcome::granted;
+}
+
+/* Shortens a chain that is too long for the send queue from its front. Sleeps until the device has done that part. */
+bool Connection::post_front(verbs::Chain &chain) noexcept
+{
+	struct Step : verbs::Signal {
+		Step() noexcept
+			: Signal([](Signal &signal) noexcept { static_cast<Step &>(signal).done.complete(); })
+		{
+		}
+		kernel::Completion done;
+	};
+
+	const std::uint32_t most = endpoint_->sends().longest_chain();
+	while (chain.count > most) {
+		Step step;
+		if (!reserve(most) || !endpoint_->sends().post(chain.cut(most), step))
+			return false;
+		/* Done or flushed, it completes. */
+		step.done.wait();
+		if (endpoint_->is_lost())
+			return false;
+	}
+	return true;
+}
+
+} // namespace rpcordma::server

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The responder's end of a connection: one of sunrpc's svc_xprt. Takes Calls, sends Replies; what to do with them is decided
+ * in proto/, how it is carried out in verbs/. */
+#pragma once
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "proto/grants.hh"
+#include "server/call.hh"
+#include "server/room.hh"
+#include "server/service.hh"
+#include "server/stream.hh"
+#include "verbs/endpoint.hh"
+#include "verbs/live.hh"
+#include "verbs/transfer.hh"
+
+namespace rpcordma::server {
+
+struct ConnectRequest;
+
+/* Owned by sunrpc through the reference count of its svc_xprt. */
+class Connection final : public kernel::Heap, private verbs::Endpoint::User {
+    public:
+	/* Accepts a connection that a listener was asked for, and hands it to sunrpc; null where it came to nothing.
+	 * Process context. */
+	[[nodiscard]] static svc_xprt *accept(kernel::Owned<ConnectRequest> request, svc_xprt *listener) noexcept;
+	[[nodiscard]] static Connection &of(svc_xprt *xprt) noexcept;
+
+	Connection(svc_serv *server, net *network) noexcept;
+	/* Nobody refers to it any more. Process context. */
+	~Connection();
+
+	/* sunrpc's operations, on its threads; each as sunrpc/svc_xprt.h has it. */
+
+	/* The next Call: its size, 0 where there is none yet, or a negative errno. */
+	[[nodiscard]] int receive(svc_rqst *rqst) noexcept;
+	/* Sends the Reply. */
+	[[nodiscard]] int send(svc_rqst *rqst) noexcept;
+	/* A DDP-eligible item is part of the Reply. */
+	[[nodiscard]] static int add_item(svc_rqst *rqst, proto::Item item) noexcept;
+	/* A Call is done with, answered or not. */
+	void release(ServedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Whether a Call that came now would find room for its Reply. */
+	[[nodiscard]] bool has_room() const noexcept
+	{
+		return !room_.is_crowded();
+	}
+	/* Ends the connection. No other operation but release() begins afterwards. */
+	void detach() noexcept;
+
+    private:
+	/* connection.cc */
+	[[nodiscard]] svc_xprt *xprt() noexcept
+	{
+		return xprt_.get();
+	}
+	[[nodiscard]] bool start(ConnectRequest &request) noexcept;
+	void set_addresses(rdma_cm_id *id) noexcept;
+	[[nodiscard]] const sockaddr *peer() noexcept;
+	void received(verbs::ReceiveBuffer &buffer) noexcept override RPCORDMA_EXCLUDES(lock_);
+	void lost() noexcept override;
+	void room() noexcept override;
+	void established() noexcept override;
+	void remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept;
+	void finish(verbs::Transfers &transfers) noexcept;
+	[[nodiscard]] bool prepare(verbs::Transfer &transfer, const wire::Segment &remote,
+				   verbs::Direction direction) noexcept;
+	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
+	[[nodiscard]] bool post_front(verbs::Chain &chain) noexcept;
+
+	/* call.cc */
+	struct Work {
+		Pull *pulled = nullptr;
+		ServedCall *waiting = nullptr;
+		verbs::ReceiveBuffer *arrived = nullptr;
+	};
+	[[nodiscard]] Work next_work() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool has_work() noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int take(const proto::Call &call, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
+	[[nodiscard]] ServedCall *make_call(const proto::Call &call, verbs::ReceiveBuffer &buffer) noexcept;
+	[[nodiscard]] int deliver(ServedCall &call, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int present(ServedCall &call, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int refuse(ServedCall &call, const char *reason) noexcept;
+	void refuse(const proto::Refused &message, bool is_outstanding) noexcept;
+	void ignore(const verbs::ReceiveBuffer &buffer, const char *reason) noexcept;
+	[[nodiscard]] std::uint32_t settle(bool is_outstanding) noexcept RPCORDMA_EXCLUDES(lock_);
+	void forget(verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* pull.cc */
+	[[nodiscard]] int pull(ServedCall &call, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] Pull *make_pull() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool read(Pull &pull) noexcept;
+	[[nodiscard]] bool read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset,
+					verbs::Chain &chain) noexcept;
+	void pulled(Pull &pull) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int deliver(Pull &pull, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* reply.cc */
+	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan, Push *push) noexcept;
+	[[nodiscard]] bool write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+				 verbs::Chain &chain) noexcept;
+	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
+				       std::uint32_t length, verbs::Chain &chain) noexcept;
+	[[nodiscard]] Push *make_push(ServedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint32_t fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+					 std::span<std::byte> message) noexcept;
+	static void hold_pages(Push &push, svc_rqst *rqst) noexcept;
+	void pushed(Push &push) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	Counted counted_{live_objects.connections};
+	kernel::Opaque<svc_xprt> xprt_;
+	kernel::Owned<verbs::Endpoint> endpoint_;
+	bool is_stopped_ = false;
+	Requester requester_{};
+	verbs::TransferPool transfers_;
+	RoomQueue room_;
+
+	kernel::SpinLock lock_;
+	proto::Grants grants_ RPCORDMA_GUARDED_BY(lock_){1};
+	/* Messages that no thread has looked at. */
+	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);
+	/* Calls whose chunks will be read when there are fewer Reads. */
+	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
+	/* Calls whose chunks are being read, and those that have been. */
+	kernel::List<Pull> reading_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::List<Pull> pulled_ RPCORDMA_GUARDED_BY(lock_);
+	std::uint32_t most_reading_ = 1;
+	/* Replies in the send queue with memory of their own. */
+	kernel::List<Push> pushing_ RPCORDMA_GUARDED_BY(lock_);
+	/* Kept for the next RPCs. */
+	kernel::List<ServedCall> free_calls_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::List<Pull> free_pulls_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::List<Push> free_pushes_ RPCORDMA_GUARDED_BY(lock_);
+};
+
+} // namespace rpcordma::server

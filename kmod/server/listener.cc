@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/listener.hh"
+
+#include <algorithm>
+
+#include "kernel/trace.hh"
+#include "server/connection.hh"
+
+namespace rpcordma::server {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* Connections that may wait to be accepted: the threads that accept them are few, and each costs memory. */
+constexpr std::uint32_t most_waiting = 64;
+constexpr unsigned long first_delay = kernel::HZ;
+constexpr unsigned long longest_delay = 30 * kernel::HZ;
+
+} // namespace
+
+Listener::Listener(svc_serv *server, net *network, const sockaddr *address) noexcept
+{
+	rpcordma_svc_init_listener(xprt(), network, server);
+	rpcordma_address_copy(address_.get(), address);
+	rpcordma_delayed_work_init(again_.get(), [](work_struct *work) {
+		kernel::owner_of(&Listener::again_, rpcordma_delayed_work_of(work))->listen_again();
+	});
+}
+
+Listener::~Listener() = default;
+
+Listener &Listener::of(svc_xprt *xprt) noexcept
+{
+	return *kernel::owner_of(&Listener::xprt_, xprt);
+}
+
+svc_xprt *Listener::create(svc_serv *server, net *network, const sockaddr *address) noexcept
+{
+	auto *const listener = new (kernel::GFP_KERNEL) Listener(server, network, address);
+	if (!listener)
+		return kernel::error_pointer<svc_xprt>(-kernel::ENOMEM);
+	if (const int error = listener->listen(); error != 0) {
+		/* sunrpc drops the module's reference that goes with the call, and the end of the svc_xprt another. */
+		(void)rpcordma_module_get();
+		svc_xprt_put(listener->xprt());
+		return kernel::error_pointer<svc_xprt>(error);
+	}
+	return listener->xprt();
+}
+
+int Listener::listen() noexcept
+{
+	auto *const address = reinterpret_cast<sockaddr *>(address_.get());
+	rdma_cm_id *const id = __rdma_create_kernel_id(field::svc_xprt::xpt_net(xprt()), event_handler, this,
+						       kernel::RDMA_PS_TCP, kernel::IB_QPT_RC, "rpcordma");
+	if (const int error = rpcordma_pointer_error(id); error != 0)
+		return error;
+	/* Listeners of both families may share a port. */
+	int error = rdma_set_afonly(id, 1);
+	if (error == 0)
+		error = rdma_bind_addr(id, address);
+	if (error == 0)
+		error = rdma_listen(id, most_waiting);
+	if (error != 0) {
+		rdma_destroy_id(id);
+		return error;
+	}
+	/* With the port that was chosen, if it was left to choose. */
+	const auto *const bound = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id));
+	rpcordma_address_copy(address_.get(), bound);
+	rpcordma_svc_set_local(xprt(), bound);
+	{
+		kernel::Guard guard(lock_);
+		if (!is_detached_) {
+			id_ = id;
+			return 0;
+		}
+	}
+	rdma_destroy_id(id);
+	return 0;
+}
+
+void Listener::listen_again() noexcept
+{
+	const int error = listen();
+	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(address_.get()), "listens again", error);
+	if (error == 0)
+		return;
+	delay_ = std::clamp(2 * delay_, first_delay, longest_delay);
+	rpcordma_queue_delayed_work(again_.get(), delay_);
+}
+
+int Listener::event_handler(rdma_cm_id *id, rdma_cm_event *event)
+{
+	auto &listener = *static_cast<Listener *>(field::rdma_cm_id::context(id));
+	const unsigned int kind = field::rdma_cm_event::event(event);
+
+	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(listener.address_.get()), rpcordma_event_name(kind),
+				field::rdma_cm_event::status(event));
+	switch (kind) {
+	case kernel::RDMA_CM_EVENT_CONNECT_REQUEST:
+		return listener.ask(id, event);
+	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
+	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return listener.lose(id);
+	default:
+		return 0;
+	}
+}
+
+/* The connection manager destroys an identifier, and rejects what it stands for, where the answer is not 0. */
+int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
+{
+	auto *const request = new (kernel::GFP_KERNEL) ConnectRequest(*this, id);
+	if (!request)
+		return -kernel::ENOMEM;
+	request->requester = wire::PrivateData::decode({
+		static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
+		field::rdma_cm_event::private_data_len(event),
+	});
+	request->reads = field::rdma_cm_event::initiator_depth(event);
+
+	bool is_full;
+	{
+		kernel::Guard guard(lock_);
+		is_full = is_detached_ || waiting_.size() == most_waiting;
+		if (!is_full)
+			waiting_.push_back(*request);
+	}
+	if (is_full) {
+		rpcordma_trace_connect_failed(
+			reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)),
+			"too many wait to be accepted");
+		delete request;
+		return -kernel::ENOMEM;
+	}
+	field::rdma_cm_id::context(id) = request;
+	field::rdma_cm_id::event_handler(id) = waiting_event_handler;
+	rpcordma_svc_set_connecting(xprt(), true);
+	svc_xprt_enqueue(xprt());
+	return 0;
+}
+
+int Listener::lose(rdma_cm_id *id) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		/* Not ours any more: who took it destroys it. */
+		if (id_ != id)
+			return 0;
+		id_ = nullptr;
+		if (!is_detached_)
+			rpcordma_queue_delayed_work(again_.get(), 0);
+	}
+	return 1;
+}
+
+int Listener::waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event)
+{
+	auto &request = *static_cast<ConnectRequest *>(field::rdma_cm_id::context(id));
+
+	rpcordma_trace_connection_event(reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)),
+					rpcordma_event_name(field::rdma_cm_event::event(event)),
+					field::rdma_cm_event::status(event));
+	request.is_gone = true;
+	if (!request.listener.withdraw(request))
+		return 0;
+	delete &request;
+	return 1;
+}
+
+/* False where somebody has taken the request over. */
+bool Listener::withdraw(ConnectRequest &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	if (!request.is_waiting)
+		return false;
+	waiting_.remove(request);
+	return true;
+}
+
+svc_xprt *Listener::accept() noexcept
+{
+	kernel::Owned<ConnectRequest> request;
+	{
+		kernel::Guard guard(lock_);
+		request.reset(waiting_.pop_front());
+		if (request)
+			request->is_waiting = false;
+		rpcordma_svc_set_connecting(xprt(), !waiting_.empty());
+	}
+	return request ? Connection::accept(std::move(request), xprt()) : nullptr;
+}
+
+void Listener::detach() noexcept
+{
+	rdma_cm_id *id;
+	{
+		kernel::Guard guard(lock_);
+		is_detached_ = true;
+		id = std::exchange(id_, nullptr);
+	}
+	cancel_delayed_work_sync(again_.get());
+	/* No connection arrives after this. */
+	if (id)
+		rdma_destroy_id(id);
+	for (;;) {
+		kernel::Owned<ConnectRequest> request;
+		{
+			kernel::Guard guard(lock_);
+			request.reset(waiting_.pop_front());
+			if (!request)
+				return;
+			request->is_waiting = false;
+		}
+		rdma_destroy_id(request->id);
+	}
+}
+
+} // namespace rpcordma::server

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The responder's listener: one of sunrpc's svc_xprt, and the connections that wait to be accepted. */
+#pragma once
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "verbs/live.hh"
+#include "wire/private_data.hh"
+
+namespace rpcordma::server {
+
+class Listener;
+
+/* A connection that wants to be accepted. Its identifier is its own until somebody takes that over. */
+struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
+	ConnectRequest(Listener &asked, rdma_cm_id *its) noexcept
+		: listener(asked)
+		, id(its)
+	{
+	}
+
+	Listener &listener;
+	rdma_cm_id *const id;
+	wire::PrivateData requester;
+	/* RDMA Reads that the requester bears at a time. */
+	u8 reads = 0;
+	/* Nobody is at the other end any more. Changes in events only. */
+	bool is_gone = false;
+	/* Guarded by the listener's lock. */
+	bool is_waiting = true;
+
+    private:
+	Counted counted_{live_objects.arrivals};
+};
+
+/* Owned by sunrpc through the reference count of its svc_xprt. Lives on when its device goes away or its address changes,
+ * and listens again when it can. */
+class Listener final : public kernel::Heap {
+    public:
+	/* Listens on an address; an error pointer where it cannot. Process context. */
+	[[nodiscard]] static svc_xprt *create(svc_serv *server, net *network, const sockaddr *address) noexcept;
+	[[nodiscard]] static Listener &of(svc_xprt *xprt) noexcept;
+
+	Listener(svc_serv *server, net *network, const sockaddr *address) noexcept;
+	~Listener();
+
+	/* Accepts the next connection that waits; null where none does, or where it came to nothing. Process context. */
+	[[nodiscard]] svc_xprt *accept() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Ends listening, and the connections that wait. Process context. */
+	void detach() noexcept RPCORDMA_EXCLUDES(lock_);
+
+    private:
+	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
+	static int waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event);
+	[[nodiscard]] svc_xprt *xprt() noexcept
+	{
+		return xprt_.get();
+	}
+	[[nodiscard]] int listen() noexcept RPCORDMA_EXCLUDES(lock_);
+	void listen_again() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int lose(rdma_cm_id *id) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool withdraw(ConnectRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	Counted counted_{live_objects.listeners};
+	kernel::Opaque<svc_xprt> xprt_;
+	kernel::Opaque<sockaddr_storage> address_;
+	kernel::Opaque<delayed_work> again_;
+	/* The time to the next attempt, in jiffies. Used by one attempt at a time. */
+	unsigned long delay_ = 0;
+	kernel::SpinLock lock_;
+	/* Null while there is nothing to listen on. */
+	rdma_cm_id *id_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
+	bool is_detached_ RPCORDMA_GUARDED_BY(lock_) = false;
+	kernel::List<ConnectRequest> waiting_ RPCORDMA_GUARDED_BY(lock_);
+};
+
+} // namespace rpcordma::server

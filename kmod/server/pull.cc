@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The way of a Call with Read chunks: the pages of the thread that found it are filled by RDMA Read, while that thread goes
+ * on, and handed to the thread that finds the Call complete (RFC 8166, 3.4.5). */
+#include <algorithm>
+
+#include "kernel/trace.hh"
+#include "server/connection.hh"
+#include "verbs/names.hh"
+
+namespace rpcordma::server {
+
+namespace field = kernel::field;
+
+namespace {
+
+std::uint32_t pages_for(std::uint32_t size) noexcept
+{
+	return (size + proto::page_size - 1) / proto::page_size;
+}
+
+std::byte *bytes_of(page *in) noexcept
+{
+	return static_cast<std::byte *>(rpcordma_page_address(in));
+}
+
+/* Copies bytes of the message to their place in the stream. */
+void copy(const Pages &pages, std::uint32_t offset, wire::Bytes bytes) noexcept
+{
+	while (!bytes.empty()) {
+		const std::uint32_t in_page = offset % proto::page_size;
+		const std::size_t length = std::min<std::size_t>(bytes.size(), proto::page_size - in_page);
+		__builtin_memcpy(bytes_of(pages[offset / proto::page_size]) + in_page, bytes.data(), length);
+		bytes = bytes.subspan(length);
+		offset += static_cast<std::uint32_t>(length);
+	}
+}
+
+} // namespace
+
+int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
+{
+	bool has_to_wait;
+	{
+		kernel::Guard guard(lock_);
+		has_to_wait = reading_.size() >= most_reading_;
+		if (has_to_wait)
+			waiting_.push_back(call);
+	}
+	if (has_to_wait)
+		return 0;
+	Pull *const pull = make_pull();
+	if (!pull) {
+		release(call);
+		endpoint_->lose("memory", "for RDMA Reads");
+		return 0;
+	}
+	pull->call = &call;
+	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly->filled()));
+	{
+		kernel::Guard guard(lock_);
+		reading_.push_back(*pull);
+	}
+	/* What has been posted goes on: everything is kept until the connection has ended. */
+	if (!read(*pull))
+		endpoint_->lose("RDMA Read", "not posted");
+	return 0;
+}
+
+Pull *Connection::make_pull() noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		if (Pull *const pull = free_pulls_.pop_front())
+			return pull;
+	}
+	return new (kernel::GFP_KERNEL) Pull([](verbs::Signal &signal) noexcept {
+		Pull &pull = static_cast<Pull &>(signal);
+		pull.call->owner.pulled(pull);
+	});
+}
+
+bool Connection::read(Pull &pull) noexcept
+{
+	verbs::Chain chain;
+	proto::Pieces pieces = pull.call->assembly->pieces();
+	while (const auto piece = pieces.next()) {
+		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
+			copy(pull.pages, piece->offset, *bytes);
+		else if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset, chain))
+			return false;
+	}
+	rpcordma_trace_call_pulled(peer(), static_cast<u32>(pull.call->call.xid), pull.call->assembly->filled(),
+				   chain.count);
+	pull.watch(chain);
+	return post_front(chain) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
+}
+
+bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset,
+			      verbs::Chain &chain) noexcept
+{
+	const std::uint32_t end = offset + segment.length;
+	verbs::Transfer *const transfer = transfers_.take(kernel::GFP_KERNEL);
+	if (!transfer)
+		return false;
+	bool is_ready = transfer->begin(pages_for(end) - offset / proto::page_size, kernel::GFP_KERNEL);
+	for (std::uint32_t at = offset; is_ready && at < end;) {
+		const std::uint32_t in_page = at % proto::page_size;
+		const std::uint32_t length = std::min(end - at, proto::page_size - in_page);
+		transfer->add({pull.pages[at / proto::page_size], in_page, length}, verbs::Direction::read);
+		at += length;
+	}
+	is_ready = is_ready && prepare(*transfer, segment, verbs::Direction::read);
+	if (!is_ready) {
+		delete transfer;
+		return false;
+	}
+	rpcordma_svc_count(RPCORDMA_SVC_READS);
+	transfer->append_to(chain);
+	pull.transfers.push_back(*transfer);
+	return true;
+}
+
+/* In the context of the completion queue. */
+void Connection::pulled(Pull &pull) noexcept
+{
+	remember_failure(pull, pull.call->call.xid);
+	/* The connection ends, and everything with it. */
+	if (endpoint_->is_lost())
+		return;
+	{
+		kernel::Guard guard(lock_);
+		reading_.remove(pull);
+		pulled_.push_back(pull);
+		rpcordma_svc_set_data(xprt(), true);
+	}
+	svc_xprt_enqueue(xprt());
+}
+
+/* Hands over what was read. */
+int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
+{
+	ServedCall &call = *pull.call;
+	const proto::Assembly &assembly = *call.assembly;
+	page **const pages = field::svc_rqst::rq_pages(rqst);
+	const std::uint32_t count = pull.pages.count();
+
+	finish(pull.transfers);
+	room_.room();
+	pull.pages.give(pages);
+	field::svc_rqst::rq_respages(rqst) = pages + count;
+	field::svc_rqst::rq_next_page(rqst) = pages + count;
+
+	const auto payload_size = static_cast<std::uint32_t>(call.call.payload.size());
+	xdr_buf &arguments = field::svc_rqst::rq_arg(rqst);
+	field::xdr_buf::page_base(&arguments) = 0;
+	field::xdr_buf::buflen(&arguments) = assembly.size();
+	field::xdr_buf::len(&arguments) = assembly.size();
+	if (assembly.shape() == proto::CallShape::one_item) {
+		field::xdr_buf::head(&arguments) = call.payload();
+		field::xdr_buf::head_length(&arguments) = assembly.position();
+		field::xdr_buf::pages(&arguments) = pages;
+		field::xdr_buf::page_len(&arguments) = assembly.filled();
+		field::xdr_buf::tail(&arguments) = call.payload() + assembly.position();
+		field::xdr_buf::tail_length(&arguments) = payload_size - assembly.position();
+	} else {
+		const std::uint32_t head = std::min(assembly.size(), proto::page_size);
+		field::xdr_buf::head(&arguments) = bytes_of(pages[0]);
+		field::xdr_buf::head_length(&arguments) = head;
+		field::xdr_buf::pages(&arguments) = pages + 1;
+		field::xdr_buf::page_len(&arguments) = assembly.size() - head;
+		field::xdr_buf::tail(&arguments) = nullptr;
+		field::xdr_buf::tail_length(&arguments) = 0;
+	}
+	const wire::Bytes head(static_cast<const std::byte *>(field::xdr_buf::head(&arguments)),
+			       field::xdr_buf::head_length(&arguments));
+	{
+		kernel::Guard guard(lock_);
+		free_pulls_.push_front(pull);
+	}
+	return proto::payload_is_call(head, call.call.xid) ? present(call, rqst) :
+							     refuse(call, "no call with the XID of the header");
+}
+
+} // namespace rpcordma::server

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The way of a Reply: planned in proto/, its chunks written, its message sent, all posted as one chain. */
+#include <algorithm>
+
+#include "kernel/trace.hh"
+#include "server/connection.hh"
+#include "verbs/names.hh"
+#include "wire/header.hh"
+
+namespace rpcordma::server {
+
+namespace field = kernel::field;
+
+int Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
+{
+	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
+	return call.items.add(item, call.call.chunks.writes) ? 0 : -kernel::E2BIG;
+}
+
+int Connection::send(svc_rqst *rqst) noexcept
+{
+	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
+	const std::span<const proto::Item> items = call.items.span();
+
+	const auto plan = proto::plan_reply(field::xdr_buf::len(&field::svc_rqst::rq_res(rqst)), items,
+					    call.call.chunks, endpoint_->agreement().inline_thresholds.reply);
+	if (!plan) {
+		rpcordma_trace_call_refused(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.error()));
+		refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
+		       std::exchange(call.is_outstanding, false));
+		return 0;
+	}
+	Push *push = nullptr;
+	const bool writes = plan->transfer == proto::ReplyTransfer::long_reply ||
+			    std::any_of(items.begin(), items.end(), [](const proto::Item &item) { return item.length != 0; });
+	if (writes) {
+		push = make_push(call);
+		if (!push) {
+			endpoint_->lose("memory", "for a reply");
+			return -kernel::ENOTCONN;
+		}
+	}
+	if (transmit(call, rqst, *plan, push))
+		return 0;
+	endpoint_->lose("reply", "not posted");
+	/* What has been posted goes on for a while. */
+	if (push)
+		hold_pages(*push, rqst);
+	return -kernel::ENOTCONN;
+}
+
+/* False: the connection is of no more use, and the pages are the thread's unless the Push has them. */
+bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan, Push *push) noexcept
+{
+	const xdr_buf &reply = field::svc_rqst::rq_res(rqst);
+	verbs::SendQueue &sends = endpoint_->sends();
+	verbs::SendQueue::SendOptions options{.watcher = push, .invalidate = {}};
+	verbs::Chain chain;
+
+	if (push) {
+		if (!write(*push, call, reply, plan, chain))
+			return false;
+		push->watch(chain);
+		if (!post_front(chain))
+			return false;
+	}
+	const std::uint32_t requests = chain.count + 1;
+	if (!reserve(requests))
+		return false;
+	verbs::SendBuffer *const buffer = sends.take(kernel::GFP_KERNEL);
+	if (!buffer) {
+		sends.release(requests);
+		return false;
+	}
+	const std::uint32_t size = fill(call, reply, plan, buffer->bytes());
+	if (endpoint_->agreement().remote_invalidation) {
+		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
+			options.invalidate = std::to_underlying(*handle);
+	}
+	rpcordma_trace_reply_sent(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.transfer), size,
+				  field::xdr_buf::len(&reply), requests, options.invalidate.value_or(0));
+	/* Once posted, the Push may be done with at any time. */
+	if (push)
+		hold_pages(*push, rqst);
+	return sends.post(*buffer, size, chain, options);
+}
+
+/* Keeps the pages of a Reply from the thread, which would use them for the next. Nothing of them is left to be copied. */
+void Connection::hold_pages(Push &push, svc_rqst *rqst) noexcept
+{
+	page **const pages = field::svc_rqst::rq_respages(rqst);
+	page **const end = std::exchange(field::svc_rqst::rq_next_page(rqst), pages);
+	if (end != pages)
+		push.pages.take(pages, static_cast<std::uint32_t>(end - pages));
+}
+
+/* Writes the header, and what follows it in a short Reply. */
+std::uint32_t Connection::fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+			       std::span<std::byte> message) noexcept
+{
+	std::array<std::uint32_t, proto::ReducedItems::most> written;
+	const std::span<const proto::Item> items = call.items.span();
+	std::transform(items.begin(), items.end(), written.begin(), [](const proto::Item &item) { return item.length; });
+
+	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
+	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
+					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
+	const std::uint32_t credits = settle(std::exchange(call.is_outstanding, false));
+	const auto header = is_long ? wire::encode_nomsg(message, call.call.xid, credits, chunks) :
+				      wire::encode_msg(message, call.call.xid, credits, chunks);
+	/* The plan has made sure of it. */
+	if (!header)
+		bug("a reply's header is too long");
+	auto size = static_cast<std::uint32_t>(*header);
+	if (is_long)
+		return size;
+	proto::Remainder remainder(field::xdr_buf::len(&reply), items);
+	while (const auto stretch = remainder.next()) {
+		read_bytes_from_xdr_buf(&reply, stretch->offset, message.subspan(size, stretch->length).data(),
+					stretch->length);
+		size += stretch->length;
+	}
+	return size;
+}
+
+Push *Connection::make_push(ServedCall &call) noexcept
+{
+	Push *push;
+	{
+		kernel::Guard guard(lock_);
+		push = free_pushes_.pop_front();
+	}
+	if (!push)
+		push = new (kernel::GFP_KERNEL) Push(*this, [](verbs::Signal &signal) noexcept {
+			Push &done = static_cast<Push &>(signal);
+			done.owner.pushed(done);
+		});
+	if (!push)
+		return nullptr;
+	push->xid = call.call.xid;
+	kernel::Guard guard(lock_);
+	pushing_.push_back(*push);
+	return push;
+}
+
+/* Prepares the RDMA Writes of a Reply. */
+bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+		       verbs::Chain &chain) noexcept
+{
+	const std::span<const proto::Item> items = call.items.span();
+	auto chunk = call.call.chunks.writes.begin();
+	for (const proto::Item &item : items) {
+		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length, chain))
+			return false;
+		++chunk;
+	}
+	if (plan.transfer == proto::ReplyTransfer::short_reply)
+		return true;
+	const proto::Remainder remainder(field::xdr_buf::len(&reply), items);
+	return write_chunk(push, *call.call.chunks.reply, StreamReader(reply, remainder), plan.reduced_size, chain);
+}
+
+/* Fills a chunk's segments in order (RFC 8166, 3.4.6). */
+bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length,
+			     verbs::Chain &chain) noexcept
+{
+	/* Each item that was taken out, and each border of head, pages and tail, adds a piece to those between pages. */
+	constexpr std::uint32_t most_borders = 2 * proto::ReducedItems::most + 4;
+
+	for (std::uint32_t i = 0; length != 0; ++i) {
+		const wire::Segment segment = chunk[i];
+		const std::uint32_t written = std::min(segment.length, length);
+		if (written == 0)
+			continue;
+		verbs::Transfer *const transfer = transfers_.take(kernel::GFP_KERNEL);
+		if (!transfer)
+			return false;
+		bool is_ready = transfer->begin(std::min(written, written / proto::page_size + most_borders),
+						kernel::GFP_KERNEL);
+		for (std::uint32_t left = is_ready ? written : 0; left != 0;) {
+			const verbs::PagePiece piece = source.next(left);
+			transfer->add(piece, verbs::Direction::write);
+			left -= piece.length;
+		}
+		is_ready = is_ready && prepare(*transfer, segment, verbs::Direction::write);
+		if (!is_ready) {
+			delete transfer;
+			return false;
+		}
+		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
+		transfer->append_to(chain);
+		push.transfers.push_back(*transfer);
+		length -= written;
+	}
+	return true;
+}
+
+/* In the context of the completion queue. */
+void Connection::pushed(Push &push) noexcept
+{
+	remember_failure(push, push.xid);
+	finish(push.transfers);
+	push.pages.release();
+	{
+		kernel::Guard guard(lock_);
+		pushing_.remove(push);
+		free_pushes_.push_front(push);
+	}
+	room_.room();
+}
+
+} // namespace rpcordma::server

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Threads that wait for what a connection has too little of now: room in its send queue, registrations of the device. */
+#pragma once
+
+#include <atomic>
+
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+
+namespace rpcordma::server {
+
+/* First come, first served; every wait has an end. */
+class RoomQueue {
+    public:
+	enum class Outcome : std::uint8_t { granted, timed_out, ended };
+
+	/* Whether somebody waits. */
+	[[nodiscard]] bool is_crowded() const noexcept
+	{
+		return waiting_.load() != 0;
+	}
+	/* Calls `attempt` until it returns true: at once where nobody waits, else, one thread at a time and after each room(),
+	 * in the order of arrival. Ends when nothing happens for `patience` jiffies. `attempt` may sleep. Process context. */
+	template <typename Attempt> [[nodiscard]] Outcome acquire(unsigned long patience, Attempt attempt) noexcept
+	{
+		if (!is_crowded() && attempt())
+			return Outcome::granted;
+		Waiter waiter;
+		join(waiter);
+		Outcome outcome;
+		for (;;) {
+			/* What happens from here on wakes the waiter again. */
+			outcome = begin_turn(waiter);
+			if (outcome != Outcome::granted)
+				break;
+			if (waiter.has_turn && attempt())
+				break;
+			if (!waiter.woken.wait(patience)) {
+				outcome = Outcome::timed_out;
+				break;
+			}
+		}
+		leave(waiter);
+		return outcome;
+	}
+	/* There may be room now. Any context that may take a spinlock. */
+	void room() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		if (!is_crowded())
+			return;
+		kernel::Guard guard(lock_);
+		if (Waiter *const first = waiters_.front())
+			first->woken.complete();
+	}
+	/* Nothing will ever be granted again: ends all waits. */
+	void end() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		ended_ = true;
+		waiters_.for_each([](Waiter &waiter) { waiter.woken.complete(); });
+	}
+
+    private:
+	struct Waiter : kernel::ListNode<Waiter> {
+		kernel::Completion woken;
+		bool has_turn = false;
+	};
+
+	void join(Waiter &waiter) noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		waiters_.push_back(waiter);
+		waiting_.fetch_add(1);
+	}
+	[[nodiscard]] Outcome begin_turn(Waiter &waiter) noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		waiter.woken.reset();
+		waiter.has_turn = waiters_.front() == &waiter;
+		return ended_ ? Outcome::ended : Outcome::granted;
+	}
+	void leave(Waiter &waiter) noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		waiters_.remove(waiter);
+		waiting_.fetch_sub(1);
+		if (Waiter *const next = waiters_.front())
+			next->woken.complete();
+	}
+
+	kernel::SpinLock lock_;
+	kernel::List<Waiter> waiters_ RPCORDMA_GUARDED_BY(lock_);
+	bool ended_ RPCORDMA_GUARDED_BY(lock_) = false;
+	/* The size of waiters_, for a look without the lock. */
+	std::atomic<std::uint32_t> waiting_{0};
+};
+
+} // namespace rpcordma::server

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/transfer.hh"
+
+#include <algorithm>
+
+namespace rpcordma::verbs {
+
+namespace {
+
+/* Room for the pages of a small RPC. */
+constexpr std::uint32_t least_entries = 4;
+
+bool follows(const PagePiece &piece, const PagePiece &last) noexcept
+{
+	const std::uint32_t end = last.offset + last.length;
+	return end % kernel::PAGE_SIZE == 0 && piece.offset == 0 &&
+	       kernel::nth(last.in, end / kernel::PAGE_SIZE) == piece.in;
+}
+
+} // namespace
+
+bool Transfer::begin(std::uint32_t pieces, gfp_t gfp) noexcept
+{
+	if (pieces > capacity_) {
+		const std::uint32_t capacity = std::max(pieces, least_entries);
+		list_ = kernel::Block(capacity * kernel::Layout<scatterlist>::size, gfp);
+		capacity_ = list_ ? capacity : 0;
+	}
+	if (capacity_ == 0)
+		return false;
+	rpcordma_list_init(entry(0), pieces);
+	entries_ = 0;
+	return true;
+}
+
+void Transfer::add(const PagePiece &piece, Direction direction) noexcept
+{
+	/* Reads may go through a registration, which counts pages. */
+	if (direction == Direction::write && entries_ != 0 && follows(piece, last_)) {
+		last_.length += piece.length;
+		rpcordma_list_set(entry(entries_ - 1), last_.in, last_.length, last_.offset);
+		return;
+	}
+	last_ = piece;
+	rpcordma_list_set(entry(entries_++), piece.in, piece.length, piece.offset);
+}
+
+int Transfer::prepare(ib_qp *qp, u32 port, const wire::Segment &remote, Direction direction) noexcept
+{
+	qp_ = qp;
+	port_ = port;
+	direction_ = direction == Direction::read ? kernel::DMA_FROM_DEVICE : kernel::DMA_TO_DEVICE;
+	rpcordma_list_end(entry(entries_ - 1), true);
+	const int requests = rdma_rw_ctx_init(context_.get(), qp_, port_, entry(0), entries_, 0, remote.offset,
+					      std::to_underlying(remote.handle), direction_);
+	return std::min(requests, 0);
+}
+
+void Transfer::append_to(Chain &chain) noexcept
+{
+	chain.append_all(rdma_rw_ctx_wrs(context_.get(), qp_, port_, nullptr, nullptr));
+}
+
+void Transfer::finish() noexcept
+{
+	rdma_rw_ctx_destroy(context_.get(), qp_, port_, entry(0), entries_, direction_);
+}
+
+TransferPool::~TransferPool()
+{
+	while (Transfer *const transfer = free_.pop_front())
+		delete transfer;
+}
+
+Transfer *TransferPool::take(gfp_t gfp) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		if (Transfer *const transfer = free_.pop_front())
+			return transfer;
+	}
+	return new (gfp) Transfer;
+}
+
+void TransferPool::give_back(Transfers &from) noexcept
+{
+	kernel::Guard guard(lock_);
+	while (Transfer *const transfer = from.pop_front())
+		free_.push_front(*transfer);
+}
+
+} // namespace rpcordma::verbs

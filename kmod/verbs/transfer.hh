@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* RDMA Reads and Writes of a responder's, by the kernel's rdma_rw contexts. */
+#pragma once
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "verbs/live.hh"
+#include "verbs/send_queue.hh"
+#include "wire/chunk.hh"
+
+namespace rpcordma::verbs {
+
+enum class Direction : std::uint8_t { read, write };
+
+/* Where in local memory bytes are. */
+struct PagePiece {
+	page *in;
+	std::uint32_t offset;
+	std::uint32_t length;
+};
+
+/* One segment of the requester's memory, and the local memory that it is read to or written from. Belongs to a pool, or to
+ * the RPC that took it. Used in the order: begin(), add() for each piece, prepare(), append_to(), finish(). */
+class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
+    public:
+	Transfer() = default;
+	/* finish() has been called if prepare() succeeded. */
+	~Transfer() = default;
+
+	/* Makes room for `pieces` pieces; false where there is no memory. */
+	[[nodiscard]] bool begin(std::uint32_t pieces, gfp_t gfp) noexcept;
+	/* Adds local memory, no more pieces than there is room for. What is written from memory that follows the last
+	 * piece becomes part of that. */
+	void add(const PagePiece &piece, Direction direction) noexcept;
+	/* Maps the memory. 0, -EAGAIN where the device has no registration left now, another negative errno for good. */
+	[[nodiscard]] int prepare(ib_qp *qp, u32 port, const wire::Segment &remote, Direction direction) noexcept;
+	/* The work requests, none of them signalled. */
+	void append_to(Chain &chain) noexcept;
+	/* Unmaps the memory. The work requests are done with, or were never posted. */
+	void finish() noexcept;
+
+    private:
+	[[nodiscard]] scatterlist *entry(std::uint32_t n) const noexcept
+	{
+		return kernel::nth(reinterpret_cast<scatterlist *>(list_.data()), n);
+	}
+
+	Counted counted_{live_objects.transfers};
+	kernel::Opaque<rdma_rw_ctx> context_;
+	kernel::Block list_;
+	std::uint32_t capacity_ = 0;
+	std::uint32_t entries_ = 0;
+	PagePiece last_{};
+	ib_qp *qp_ = nullptr;
+	u32 port_ = 0;
+	unsigned int direction_ = 0;
+};
+
+/* The transfers of one RPC, or some of them. */
+using Transfers = kernel::List<Transfer>;
+
+/* Keeps transfers for the next RPC. */
+class TransferPool {
+    public:
+	TransferPool() = default;
+	TransferPool(const TransferPool &) = delete;
+	TransferPool &operator=(const TransferPool &) = delete;
+	~TransferPool();
+
+	/* Null where there is no memory. */
+	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back what has been finished. */
+	void give_back(Transfers &from) noexcept RPCORDMA_EXCLUDES(lock_);
+
+    private:
+	kernel::SpinLock lock_;
+	Transfers free_ RPCORDMA_GUARDED_BY(lock_);
+};
+
+} // namespace rpcordma::verbs
