@@ -16,13 +16,20 @@ struct LiveObject {
 };
 
 constexpr LiveObject kinds[] = {
-	{"transports", live_objects.transports},     {"endpoints", live_objects.endpoints},
-	{"requests", live_objects.requests},	     {"registrations", live_objects.registrations},
-	{"mapped_pages", live_objects.mapped_pages}, {"receive_buffers", live_objects.receive_buffers},
-	{"send_buffers", live_objects.send_buffers}, {"transfers", live_objects.transfers},
-	{"listeners", live_objects.listeners},	     {"arrivals", live_objects.arrivals},
-	{"connections", live_objects.connections},   {"calls", live_objects.calls},
-	{"pulls", live_objects.pulls},		     {"replies", live_objects.replies},
+	{"transports", live_objects.transports},
+	{"endpoints", live_objects.endpoints},
+	{"requests", live_objects.requests},
+	{"registrations", live_objects.registrations},
+	{"mapped_pages", live_objects.mapped_pages},
+	{"receive_buffers", live_objects.receive_buffers},
+	{"send_buffers", live_objects.send_buffers},
+	{"transfers", live_objects.transfers},
+	{"listeners", live_objects.listeners},
+	{"arrivals", live_objects.arrivals},
+	{"connections", live_objects.connections},
+	{"calls", live_objects.calls},
+	{"pulls", live_objects.pulls},
+	{"replies", live_objects.replies},
 	{"held_pages", live_objects.held_pages},
 };
 

@@ -199,7 +199,7 @@ TEST(EncodeMsg, WritesTheHeaderThatDecodeReads)
 TEST(EncodeMsg, WithoutChunks_WritesThreeZeroesBehindTheFixedFields)
 {
 	Exact room = room_of(28);
-	EXPECT_EQ(encode_msg(room, Xid{1}, 2, ChunksToSend{}), 28u);
+	EXPECT_EQ(encode_msg(room, Xid{1}, 2, {}), 28u);
 	EXPECT_EQ(copy_of(room), on_wire({1, 1, 2, 0, 0, 0, 0}));
 }
 
@@ -228,8 +228,8 @@ TEST(Encode, IntoTooLittleRoom_IsNoRoom)
 	for (std::size_t size = 0; size < 28; ++size) {
 		Exact room = room_of(size);
 		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, chunks)), Error::no_room);
-		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, ChunksToSend{})), Error::no_room);
-		EXPECT_EQ(error_of(encode_nomsg(room, Xid{1}, 1, ChunksToSend{})), Error::no_room);
+		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, {})), Error::no_room);
+		EXPECT_EQ(error_of(encode_nomsg(room, Xid{1}, 1, {})), Error::no_room);
 		EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, wire::VersionError{1, 1})), Error::no_room);
 		if (size < 20) {
 			EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, ChunkError{})), Error::no_room);

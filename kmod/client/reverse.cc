@@ -176,7 +176,7 @@ int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 		return wait_for_room(seen);
 
 	const wire::Xid xid = xid_of(rqst);
-	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, wire::ChunksToSend{});
+	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, {});
 	const unsigned int size = field::xdr_buf::len(&reply);
 	if (!header || *header + size > endpoint_->agreement().inline_thresholds.call ||
 	    read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + *header, size) != 0) {

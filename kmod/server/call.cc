@@ -210,11 +210,11 @@ void Connection::refuse(const proto::Refused &message, bool is_outstanding) noex
 		return endpoint_->lose("memory", "for an error message");
 	}
 	const std::uint32_t credits = settle(is_outstanding);
-	const auto size = message.with == proto::Refusal::version ?
-				  wire::encode_error(buffer->bytes(), message.xid, message.version, credits,
-						     wire::VersionError{RPCRDMA_V1, RPCRDMA_V1}) :
-				  wire::encode_error(buffer->bytes(), message.xid, message.version, credits,
-						     wire::ChunkError{});
+	const auto size =
+		message.with == proto::Refusal::version ?
+			wire::encode_error(buffer->bytes(), message.xid, message.version, credits,
+					   wire::VersionError{RPCRDMA_V1, RPCRDMA_V1}) :
+			wire::encode_error(buffer->bytes(), message.xid, message.version, credits, wire::ChunkError{});
 	/* The smallest of messages fits the smallest of buffers. */
 	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), {}, {});
 }

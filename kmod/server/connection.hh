@@ -98,7 +98,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] int deliver(Pull &pull, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* reply.cc */
-	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan, Push *push) noexcept;
+	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan,
+				    Push *push) noexcept;
 	[[nodiscard]] bool write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
 				 verbs::Chain &chain) noexcept;
 	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,

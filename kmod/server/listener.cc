@@ -129,9 +129,8 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 			waiting_.push_back(*request);
 	}
 	if (is_full) {
-		rpcordma_trace_connect_failed(
-			reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)),
-			"too many wait to be accepted");
+		rpcordma_trace_connect_failed(reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)),
+					      "too many wait to be accepted");
 		delete request;
 		return -kernel::ENOMEM;
 	}

@@ -31,8 +31,9 @@ int Connection::send(svc_rqst *rqst) noexcept
 		return 0;
 	}
 	Push *push = nullptr;
-	const bool writes = plan->transfer == proto::ReplyTransfer::long_reply ||
-			    std::any_of(items.begin(), items.end(), [](const proto::Item &item) { return item.length != 0; });
+	const bool writes =
+		plan->transfer == proto::ReplyTransfer::long_reply ||
+		std::any_of(items.begin(), items.end(), [](const proto::Item &item) { return item.length != 0; });
 	if (writes) {
 		push = make_push(call);
 		if (!push) {
@@ -100,14 +101,15 @@ std::uint32_t Connection::fill(ServedCall &call, const xdr_buf &reply, const pro
 {
 	std::array<std::uint32_t, proto::ReducedItems::most> written;
 	const std::span<const proto::Item> items = call.items.span();
-	std::transform(items.begin(), items.end(), written.begin(), [](const proto::Item &item) { return item.length; });
+	std::transform(items.begin(), items.end(), written.begin(),
+		       [](const proto::Item &item) { return item.length; });
 
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
 	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
 					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
 	const std::uint32_t credits = settle(std::exchange(call.is_outstanding, false));
-	const auto header = is_long ? wire::encode_nomsg(message, call.call.xid, credits, chunks) :
-				      wire::encode_msg(message, call.call.xid, credits, chunks);
+	const auto header = is_long ? wire::encode_returned_nomsg(message, call.call.xid, credits, chunks) :
+				      wire::encode_returned_msg(message, call.call.xid, credits, chunks);
 	/* The plan has made sure of it. */
 	if (!header)
 		bug("a reply's header is too long");

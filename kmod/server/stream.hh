@@ -59,7 +59,8 @@ class StreamReader {
 						       std::uint32_t most) noexcept
 	{
 		const auto *const at = static_cast<const std::byte *>(bytes) + offset;
-		const auto in_page = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % proto::page_size);
+		const auto in_page =
+			static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % proto::page_size);
 		return {rpcordma_page_of(at), in_page, std::min(most, proto::page_size - in_page)};
 	}
 

@@ -162,11 +162,12 @@ Endpoint::Depths Endpoint::depths_for(ib_device *device, u32 port, const AcceptW
 	const std::uint32_t payload_pages = wishes.payload / proto::page_size + 1;
 
 	Depths depths{};
-	depths.credits = std::min({wishes.credits, most_requests - std::min(most_requests, wishes.spare_receives),
-				   most_completions - std::min(most_completions, wishes.spare_receives + fewest_sends)});
+	depths.credits =
+		std::min({wishes.credits, most_requests - std::min(most_requests, wishes.spare_receives),
+			  most_completions - std::min(most_completions, wishes.spare_receives + fewest_sends)});
 	depths.receive = depths.credits + wishes.spare_receives;
-	depths.elements = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_send_sge(device), 1)), 1u,
-				     most_elements);
+	depths.elements = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_send_sge(device), 1)),
+				     1u, most_elements);
 	const std::uint32_t largest_reply = payload_pages / depths.elements + 2;
 	depths.send = std::min({most_requests, most_completions - std::min(most_completions, depths.receive),
 				std::max(depths.credits * send_requests_per_call, 4 * largest_reply)});

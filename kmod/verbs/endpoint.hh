@@ -56,9 +56,7 @@ class Endpoint final : public kernel::Heap,
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
 		/* A connection that was accepted is established. */
-		virtual void established() noexcept
-		{
-		}
+		virtual void established() noexcept {}
 
 	    protected:
 		~User() = default;

@@ -108,13 +108,14 @@ Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credi
 	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
 }
 
-Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits, const ReturnedChunks &chunks) noexcept
+Result<std::size_t> encode_returned_msg(MutableBytes room, Xid xid, std::uint32_t credits,
+					const ReturnedChunks &chunks) noexcept
 {
 	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_MSG}, chunks);
 }
 
-Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
-				 const ReturnedChunks &chunks) noexcept
+Result<std::size_t> encode_returned_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
+					  const ReturnedChunks &chunks) noexcept
 {
 	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
 }

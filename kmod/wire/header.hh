@@ -76,10 +76,10 @@ struct Header {
 [[nodiscard]] Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
 					       const ChunksToSend &chunks) noexcept;
 /// The same for a responder, which gives the Call's chunks back.
-[[nodiscard]] Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits,
-					     const ReturnedChunks &chunks) noexcept;
-[[nodiscard]] Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
-					       const ReturnedChunks &chunks) noexcept;
+[[nodiscard]] Result<std::size_t> encode_returned_msg(MutableBytes room, Xid xid, std::uint32_t credits,
+						      const ReturnedChunks &chunks) noexcept;
+[[nodiscard]] Result<std::size_t> encode_returned_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
+							const ReturnedChunks &chunks) noexcept;
 /// `version` is that of the message that is answered (rfc5666bis-04, 5.5).
 [[nodiscard]] Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,
 					       VersionError range) noexcept;
