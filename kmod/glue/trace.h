@@ -497,6 +497,24 @@ TRACE_EVENT(rpcordma_reply_sent,
 		  __entry->invalidated)
 );
 
+TRACE_EVENT(rpcordma_reverse_call_sent,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size),
+	TP_ARGS(peer, xid, size),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, xid)
+		__field(u32, size)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->xid = xid;
+		__entry->size = size;
+	),
+	TP_printk("peer=%pISpc xid=0x%08x size=%u", __entry->peer, __entry->xid, __entry->size)
+);
+
+REASON_EVENT(reverse_reply_unmatched);
+
 TRACE_EVENT(rpcordma_send_waits,
 	TP_PROTO(const struct sockaddr *peer, u32 requests),
 	TP_ARGS(peer, requests),

@@ -117,6 +117,10 @@ bool rpcordma_reply_expected(struct rpc_task *task);
 /* reverse.c: hands a Call of the reverse direction to the service that awaits such; false where none does. Takes a
  * reference to the transport, which goes back with xprt_put(). */
 bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request);
+/* The transport class that a server's Calls go by. */
+int rpcordma_register_reverse_class(void);
+void rpcordma_unregister_reverse_class(void);
+const struct rpc_xprt_ops *rpcordma_reverse_ops(void);
 
 /* address.c: what sunrpc shows of a transport's addresses. Process context. */
 int rpcordma_addresses_format(struct rpc_xprt *xprt);
@@ -206,6 +210,12 @@ void rpcordma_server_release_context(struct svc_xprt *xprt, void *context);
 void rpcordma_server_detach(struct svc_xprt *xprt);
 void rpcordma_server_free(struct svc_xprt *xprt);
 bool rpcordma_server_has_room(struct svc_xprt *xprt);
+/* What the table in reverse.c calls. */
+struct rpc_xprt *rpcordma_server_reverse_setup(struct xprt_create *args);
+void rpcordma_server_reverse_destroy(struct rpc_xprt *xprt);
+int rpcordma_server_reverse_alloc(struct rpc_task *task);
+void rpcordma_server_reverse_free(struct rpc_task *task);
+int rpcordma_server_reverse_send(struct rpc_rqst *request);
 
 #ifdef __cplusplus
 }

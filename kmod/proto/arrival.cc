@@ -25,6 +25,15 @@ Arrival classify_msg(const wire::FixedFields &fixed, const wire::Msg &msg) noexc
 
 } // namespace
 
+bool may_be_reverse_reply(wire::Bytes message) noexcept
+{
+	// Behind the fixed fields: three empty lists, the XID, the message type.
+	constexpr std::size_t type_at = RPCRDMA_V1_FIXED_SIZE + 4 * wire::xdr_unit;
+	if (message.size() < type_at + wire::xdr_unit)
+		return false;
+	return wire::load_u32(message.subspan(type_at).first<wire::xdr_unit>()) == rpc_reply;
+}
+
 bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept
 {
 	return begins_with(payload, xid, rpc_call);

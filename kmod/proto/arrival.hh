@@ -63,6 +63,10 @@ inline constexpr std::uint32_t smallest_rpc_call = 40;
 /// Decodes a message and finds what it is.
 [[nodiscard]] Arrival classify_arrival(wire::Bytes message) noexcept;
 
+/// A quick look that finds no Reply in the reverse direction where there is one only if that has chunks, which no Reply of
+/// ours has been offered. What it finds has to be decoded all the same.
+[[nodiscard]] bool may_be_reverse_reply(wire::Bytes message) noexcept;
+
 /// Whether a Payload stream begins like an RPC Call with that XID. What a Long Call holds is known only after it has been
 /// pulled.
 [[nodiscard]] bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept;

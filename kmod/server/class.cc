@@ -29,14 +29,20 @@ int rpcordma_server_start(void)
 	server::the_service = new (kernel::GFP_KERNEL) server::Service;
 	if (!server::the_service)
 		return -kernel::ENOMEM;
-	const int error = rpcordma_register_svc_class();
-	if (error != 0)
-		delete server::the_service;
+	int error = rpcordma_register_svc_class();
+	if (error == 0) {
+		error = rpcordma_register_reverse_class();
+		if (error == 0)
+			return 0;
+		rpcordma_unregister_svc_class();
+	}
+	delete server::the_service;
 	return error;
 }
 
 void rpcordma_server_stop(void)
 {
+	rpcordma_unregister_reverse_class();
 	rpcordma_unregister_svc_class();
 	delete server::the_service;
 }

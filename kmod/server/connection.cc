@@ -143,21 +143,34 @@ Connection::~Connection()
 /* In the context of the completion queue. */
 void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 {
+	if (take_reverse_reply(buffer.message())) [[unlikely]] {
+		endpoint_->receives().give_back(buffer);
+		return keep_receives();
+	}
 	bool is_granted;
-	std::uint32_t receives;
 	{
 		kernel::Guard guard(lock_);
 		is_granted = grants_.arrived();
-		receives = grants_.receives_for(grants_.in_force()) + 1;
 		arrived_.push_back(buffer);
 		rpcordma_svc_set_data(xprt(), true);
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
 	if (!is_granted)
 		return endpoint_->lose("credits exceeded", "");
-	(void)endpoint_->receives().provide(receives, spare_receives, kernel::GFP_ATTEMPT);
+	keep_receives();
 	if (endpoint_->is_established())
 		svc_xprt_enqueue(xprt());
+}
+
+/* Replies see to enough Receives; here, to those that are used up while no Reply is sent. */
+void Connection::keep_receives() noexcept
+{
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		receives = grants_.receives_for(grants_.in_force()) + 1;
+	}
+	(void)endpoint_->receives().provide(receives, spare_receives, kernel::GFP_ATTEMPT);
 }
 
 void Connection::established() noexcept
@@ -179,6 +192,9 @@ void Connection::lost() noexcept
 void Connection::room() noexcept
 {
 	room_.room();
+	room_events_.fetch_add(1);
+	if (rpc_xprt *const reverse = field::svc_xprt::xpt_bc_xprt(xprt()))
+		xprt_write_space(reverse);
 }
 
 void Connection::remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept

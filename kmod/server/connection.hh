@@ -19,6 +19,9 @@ namespace rpcordma::server {
 
 struct ConnectRequest;
 
+/* Calls that the server may have outstanding in the reverse direction. */
+inline constexpr std::uint32_t reverse_credits = 2;
+
 /* Owned by sunrpc through the reference count of its svc_xprt. */
 class Connection final : public kernel::Heap, private verbs::Endpoint::User {
     public:
@@ -46,6 +49,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	{
 		return !room_.is_crowded();
 	}
+	/* The reverse direction, on threads of sunrpc's clients; each as sunrpc/xprt.h has it. */
+	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args) noexcept;
+	static void close_reverse(rpc_xprt *xprt) noexcept;
+	[[nodiscard]] static int send_reverse(rpc_rqst *rqst) noexcept;
 	/* Ends the connection. No other operation but release() begins afterwards. */
 	void detach() noexcept;
 
@@ -59,6 +66,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void set_addresses(rdma_cm_id *id) noexcept;
 	[[nodiscard]] const sockaddr *peer() noexcept;
 	void received(verbs::ReceiveBuffer &buffer) noexcept override RPCORDMA_EXCLUDES(lock_);
+	void keep_receives() noexcept RPCORDMA_EXCLUDES(lock_);
 	void lost() noexcept override;
 	void room() noexcept override;
 	void established() noexcept override;
@@ -110,6 +118,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	static void hold_pages(Push &push, svc_rqst *rqst) noexcept;
 	void pushed(Push &push) noexcept RPCORDMA_EXCLUDES(lock_);
 
+	/* reverse.cc */
+	[[nodiscard]] int send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept;
+	[[nodiscard]] bool take_reverse_reply(wire::Bytes message) noexcept;
+
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;
 	kernel::Owned<verbs::Endpoint> endpoint_;
@@ -117,6 +129,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	Requester requester_{};
 	verbs::TransferPool transfers_;
 	RoomQueue room_;
+	/* Counts the events after which a Call of the reverse direction may find room that it lacked. */
+	std::atomic<std::uint32_t> room_events_{0};
 
 	kernel::SpinLock lock_;
 	proto::Grants grants_ RPCORDMA_GUARDED_BY(lock_){1};
