@@ -1,74 +1,58 @@
-#SPDX - License - Identifier : GPL - 2.0 - only
+# SPDX-License-Identifier: GPL-2.0-only
 #
-#C++ under Kbuild : $(obj) / %.o from $(src) / %.cc.The compiler is the kernel's own $(CC), whose driver runs cc1plus for
-#.cc files; code generation is the kernel's, dialect and warnings are ours.
+# C++ under Kbuild: $(obj)/%.o from $(src)/%.cc. The compiler is the kernel's own $(CC), whose driver runs cc1plus for
+# .cc files; code generation is the kernel's, dialect and warnings are ours.
 
-#The kernel's C command line without its dialect and its warnings (but with what only looks like a warning).
-cxx - from - c = $(filter - out - std = % -W %, $(1))
-			 $(filter - Wa$(comma) % -Wp$(comma) % -Wframe - larger - than = %, $(1))
+# The kernel's C command line without its dialect and its warnings (but with what only looks like a warning).
+cxx-from-c = $(filter-out -std=% -W%, $(1)) \
+	     $(filter -Wa$(comma)% -Wp$(comma)% -Wframe-larger-than=%, $(1))
 
-#- fbuiltin gives memcpy and its like back to the optimiser, which - ffreestanding takes away.
-#- fno - gnu - unique : see cxx_o_cc.The sanitizer turns std::unreachable() \
-	into a trap : objtool refuses a function that
-#runs off its end.No.cold parts : objtool of 6.1 fails for those of functions with long names.
-				 cxx -
-		 dialect : = -std = gnu++ 2b - ffreestanding - fbuiltin - fno - exceptions - fno - rtti - fno - gnu -
-				    unique - fsanitize = unreachable - fsanitize - undefined - trap - on - error - fno -
-							 reorder - blocks -
-									   and-partition
+# -fbuiltin gives memcpy and its like back to the optimiser, which -ffreestanding takes away.
+# -fno-gnu-unique: see cxx_o_cc. The sanitizer turns std::unreachable() into a trap: objtool refuses a function that
+# runs off its end. No .cold parts: objtool of 6.1 fails for those of functions with long names.
+cxx-dialect := -std=gnu++2b -ffreestanding -fbuiltin -fno-exceptions -fno-rtti -fno-gnu-unique \
+	       -fsanitize=unreachable -fsanitize-undefined-trap-on-error \
+	       -fno-reorder-blocks-and-partition
 
-										   cxx -
-							 warnings
-	: = -Wall - Wextra - Wundef - Wvla - Wnon - virtual - dtor - Woverloaded - virtual - Wsuggest - override -
-	    Wdeprecated - copy - dtor - Wmissing - declarations - Werror = return -type - Werror = date -
-												   time
+cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \
+		-Wsuggest-override -Wdeprecated-copy-dtor -Wmissing-declarations -Werror=return-type -Werror=date-time
 
-#Full debug information of C++ makes pahole fail, and with it the module's BTF.
-													   cxx -
-												   debug
-	: = -g1
+# Full debug information of C++ makes pahole fail, and with it the module's BTF.
+cxx-debug := -g1
 
-#No header of the C library : the C++ and the compiler's directories only, after our few stand-ins.
-		    cxx -
-	    system -
-	    dirs
-	: = $(shell $(CC) - xc++ - E - Wp, -v / dev / null 2 > &1 | sed - n '/^ .*\/\(c++\|gcc\)\//p') cxx - include
-	: = -nostdinc - isystem $(src) / kmod / freestanding $(addprefix - isystem, $(cxx - system - dirs)) -
-	    include $(src) / kmod / freestanding /
-		    freestanding.hh
+# No header of the C library: the C++ and the compiler's directories only, after our few stand-ins.
+cxx-system-dirs := $(shell $(CC) -xc++ -E -Wp,-v /dev/null 2>&1 | sed -n '/^ .*\/\(c++\|gcc\)\//p')
+cxx-include := -nostdinc -isystem $(src)/kmod/freestanding $(addprefix -isystem ,$(cxx-system-dirs)) \
+	       -include $(src)/kmod/freestanding/freestanding.hh
 
-			    cxx_flags = -Wp,
-	     -MMD,
-	     $(depfile) $(cxx - include) $(cxx - warnings) $(call cxx - from - c, $(_c_flags) $(modkern_cflags))
-		     $(cxx - dialect) $(cxx - debug) $(cxxflags - y) $(CXXFLAGS_$(target - stem).o) $(basename_flags)
-			     $(modname_flags)
+cxx_flags = -Wp,-MMD,$(depfile) $(cxx-include) $(cxx-warnings) \
+	    $(call cxx-from-c, $(_c_flags) $(modkern_cflags)) \
+	    $(cxx-dialect) $(cxx-debug) $(cxxflags-y) $(CXXFLAGS_$(target-stem).o) \
+	    $(basename_flags) $(modname_flags)
 
-#Inline functions and templates come in COMDAT groups, which ld - r drops while __mcount_loc still points into them.
-#Without the group they are plain weak functions : the first copy wins.GNU unique symbols cannot be treated so.
-				     quiet_cmd_cxx_o_cc = CXX $(quiet_modtag) $
-	     @cmd_cxx_o_cc = $(CC) $(cxx_flags) - c - o $ @$ <
-	;
-$(OBJCOPY)
-	-- remove - section =.group $ @$(cmd_objtool)
+# Inline functions and templates come in COMDAT groups, which ld -r drops while __mcount_loc still points into them.
+# Without the group they are plain weak functions: the first copy wins. GNU unique symbols cannot be treated so.
+quiet_cmd_cxx_o_cc = CXX $(quiet_modtag)  $@
+      cmd_cxx_o_cc = $(CC) $(cxx_flags) -c -o $@ $<; \
+		     $(OBJCOPY) --remove-section=.group $@ $(cmd_objtool)
 
-#C++ objects' constructors are not run, and there is no thread_local: such code must not get in. Kernels with
-#CONFIG_CONSTRUCTORS(KASAN, KCSAN, gcov) do run those that the compiler makes for itself, in every object.
-				     cxx
-			     - unwanted
-	: = _GLOBAL__sub_[ID] _[^] * |\.(tbss | tdata)\b ifndef CONFIG_CONSTRUCTORS cxx - unwanted
-	: = $(cxx - unwanted) |\.(init_array | ctors | fini_array | dtors)\b endif cmd_cxx_check = if
-{
-	$(NM) $ @;
-	$(OBJDUMP) - h $ @;
-}
-| grep - oE '$(cxx-unwanted)' > &2;
-then echo '$<: error: dynamic initialisation or thread_local, named above' > &2;
-false;
-fi
+# C++ objects' constructors are not run, and there is no thread_local: such code must not get in. Kernels with
+# CONFIG_CONSTRUCTORS (KASAN, KCSAN, gcov) do run those that the compiler makes for itself, in every object.
+cxx-unwanted := _GLOBAL__sub_[ID]_[^ ]*|\.(tbss|tdata)\b
+ifndef CONFIG_CONSTRUCTORS
+cxx-unwanted := $(cxx-unwanted)|\.(init_array|ctors|fini_array|dtors)\b
+endif
+cmd_cxx_check = \
+	if { $(NM) $@; $(OBJDUMP) -h $@; } | grep -oE '$(cxx-unwanted)' >&2; then \
+		echo '$<: error: dynamic initialisation or thread_local, named above' >&2; false; \
+	fi
 
-		define rule_cxx_o_cc
-		$(call cmd_and_fixdep, cxx_o_cc) $(call cmd, cxx_check) $(call cmd, gen_objtooldep)
-			$(call cmd, record_mcount) endef
+define rule_cxx_o_cc
+	$(call cmd_and_fixdep,cxx_o_cc)
+	$(call cmd,cxx_check)
+	$(call cmd,gen_objtooldep)
+	$(call cmd,record_mcount)
+endef
 
-	$(obj) /
-	%.o : $(src) / %.cc FORCE $(call if_changed_rule, cxx_o_cc)
+$(obj)/%.o: $(src)/%.cc FORCE
+	$(call if_changed_rule,cxx_o_cc)
