@@ -93,6 +93,8 @@ class Pair:
             self.unload_server_transport()
             self.server_transport = server_transport
             self.load_server_transport()
+            # With nothing mounted, nobody has anything to reclaim.
+            self.server.run("echo Y >/proc/fs/nfsd/v4_end_grace")
 
     def load_client_transport(self) -> None:
         """Loads the client's transport after unload_client_transport()."""
@@ -105,13 +107,9 @@ class Pair:
         self._loaded[self.client] = None
 
     def load_server_transport(self) -> None:
-        """Loads the server's transport, and lets nfsd serve again at once, without a grace period.
-
-        What a client that is mounted had opened or locked is lost.
-        """
+        """Loads the server's transport, and starts nfsd again, with a grace period."""
         self.server.run(f"{load_command(self.server_transport, self.server.kernel)} && "
-                        f"{script('nfs-server', 'serve')} && "
-                        "echo Y >/proc/fs/nfsd/v4_end_grace")
+                        f"{script('nfs-server', 'serve')}")
         self._loaded[self.server] = self.server_transport
 
     def unload_server_transport(self) -> None:

@@ -74,8 +74,8 @@ class Cell:
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the markers; ends in order when told to, so that the machines' disks are removed."""
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 128 + signal.SIGTERM))
-    config.addinivalue_line("markers", "about(side): it is about our client, or our server; "
-                                       "without, about every transport")
+    config.addinivalue_line("markers", "about(*sides): it is about our client, or our server, "
+                                       "or both; without, about every transport")
     config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1")
     config.addinivalue_line("markers", "once_per_pair: is not about an NFS version")
     config.addinivalue_line("markers", "versions(*names): the NFS versions that it is about; "
@@ -97,11 +97,13 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
         return marker.args if marker else default
 
     about = marked("about", ())
-    transports = ABOUT[about[0]] if about else TRANSPORTS
+    transports = [transport for transport in TRANSPORTS
+                  if not about or any(transport in ABOUT[side] for side in about)]
     versions = ("",) if node.get_closest_marker("once_per_pair") else marked("versions", VERSIONS)
     pairs = PAIRS
     if not FULL and not node.get_closest_marker("every_cell"):
-        pairs, transports, versions = (HEAVY_PAIR,), transports[:1], versions[-1:]
+        pairs, versions = (HEAVY_PAIR,), versions[-1:]
+        transports = [ABOUT[side][0] for side in about]
     clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
     return [Cell(server, client, *transport, version)
             for (server, client), transport, version in product(pairs, transports, versions)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What has to hold of every mount, whatever a test is about."""
 
+import shlex
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,15 +39,29 @@ def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
     mount.unmount()
 
 
-def rdma_resources(guest: Guest) -> list[str]:
-    """What the transport's module in a guest holds of verbs objects, listeners included."""
-    kinds = ("pd", "cq", "qp", "cm_id", "mr")
-    shown = guest.output("; ".join(f"rdma resource show {kind}" for kind in kinds))
+def rdma_resources(guest: Guest) -> Counter[str]:
+    """How many verbs objects of each kind the transport's module in a guest holds."""
+    shown = guest.output("for kind in pd cq qp cm_id mr; do "
+                         "rdma resource show $kind | sed \"s/^/$kind /\"; done")
     # Queue pairs made through rdma_cm carry its name; no other kind than RC is of these modules.
-    return [line for line in shown.splitlines()
-            if any(f"[{module}]" in line for module in MODULES.values()) or " type RC " in line]
+    return Counter(line.split()[0] for line in shown.splitlines()
+                   if any(f"[{module}]" in line for module in MODULES.values())
+                   or line.startswith("qp ") and " type RC " in line)
+
+
+def wait_for_resources(guest: Guest, expected: Counter[str], timeout: float) -> None:
+    """Waits until a guest's transport holds this and no more. Nothing tells: it must be looked at."""
+    deadline = time.monotonic() + timeout
+    while (held := rdma_resources(guest)) != expected:
+        assert time.monotonic() < deadline, f"after {timeout} s there is {held}, not {expected}"
 
 
 def connections(guest: Guest) -> int:
     """How many RDMA connections a guest has now."""
     return guest.output("rdma resource show qp").count(" type RC state RTS ")
+
+
+def eventually(guest: Guest, condition: str, timeout: int) -> None:
+    """Waits until a shell command succeeds, for what cannot be waited for, only looked at."""
+    guest.run(f"timeout {timeout} sh -c {shlex.quote(f'until {condition}; do sleep 0.1; done')}",
+              timeout + 30)

@@ -32,7 +32,7 @@ def test_fio_verifies(pair: Pair, version: str, full: bool, block_size: int, way
         jobs = {f"depth{depth}": f"--rw={'randrw' if kind == 'rw' else pattern} --iodepth={depth} "
                                  f"--filename=depth{depth}"
                 for depth, pattern in zip(DEPTHS, patterns)}
-        fio(pair, *common, *options, jobs=jobs, timeout=1800)
+        fio(pair.client, *common, *options, jobs=jobs, timeout=1800)
         mount.renew()
 
     with mounted(pair, version) as mount:
@@ -43,6 +43,7 @@ def test_fio_verifies(pair: Pair, version: str, full: bool, block_size: int, way
         pair.client.run("rm /mnt/depth*")
 
 
+@pytest.mark.about("client", "server")
 def test_a_tree_of_small_files_is_written_listed_read_and_removed(
         pair: Pair, version: str, full: bool) -> None:
     """10,000 files, each with contents of its own, seen alike by client and server."""
@@ -56,6 +57,7 @@ def test_a_tree_of_small_files_is_written_listed_read_and_removed(
         assert pair.server.output("ls /srv/nfs/ext4") == ""
 
 
+@pytest.mark.about("client", "server")
 def test_a_large_directory_is_listed(pair: Pair, version: str, full: bool) -> None:
     """20,000 names, made by the server, all seen by the client, with and without attributes."""
     count = 20_000 if full else 2_000
@@ -77,7 +79,7 @@ def test_nconnect_spreads_over_four_connections(pair: Pair, version: str, cell: 
     """With nconnect=4 there are four connections, all in use. NFS 4 on Linux 6.1 has but one."""
     expected = 1 if cell.client == "6.1" and version != "3" else 4
     with mounted(pair, version, options="nconnect=4") as mount:
-        fio(pair, "--bs=64k", "--size=4m", "--direct=1", "--iodepth=16", "--rw=randwrite",
+        fio(pair.client, "--bs=64k", "--size=4m", "--direct=1", "--iodepth=16", "--rw=randwrite",
             "--directory=/mnt", "--numjobs=4")
         transports = mount.stats().transports
         assert len(transports) == expected
@@ -100,8 +102,9 @@ def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
             guest.run(f"echo {value} >{paths[name]}")
 
 
-@pytest.mark.parametrize(("server_inline", "client_inline"), (
-    (4096, 1024), (4096, 4096), (4096, 65536), (16384, 4096), (16384, 65536)))
+@pytest.mark.about("client", "server")
+@pytest.mark.parametrize("client_inline", (1024, 4096, 65536))
+@pytest.mark.parametrize("server_inline", (4096, 65536))
 def test_the_smaller_inline_threshold_decides_about_chunks(
         pair: Pair, version: str, server_inline: int, client_inline: int) -> None:
     """Data that fits into a message goes in it, in both directions; longer data needs chunks."""
@@ -119,7 +122,7 @@ def test_the_smaller_inline_threshold_decides_about_chunks(
             assert (written["read_chunks"] == 0) == fits, (length, written)
             assert (read["write_chunks"] == 0) == fits, (length, read)
             pair.client.run("cmp /tmp/file /tmp/back && rm /mnt/file")
-        fio(pair, "--bsrange=512-1m", "--size=8m", "--direct=1", "--iodepth=16",
+        fio(pair.client, "--bsrange=512-1m", "--size=8m", "--direct=1", "--iodepth=16",
             "--rw=randwrite", "--directory=/mnt")
         pair.client.run("rm /mnt/job*")
 

@@ -17,7 +17,7 @@ def test_forced_disconnects_lose_nothing(pair: Pair, version: str, full: bool) -
     count = 500 if full else 50
     with mounted(pair, version, export="ext4") as mount:
         before = mount.stats()
-        with verified_io(pair):
+        with verified_io(pair.client):
             pair.client.run(guest_python("disconnect.py", count), timeout=60 * count)
         after = mount.stats()
         reconnected = after.total("connect_count") - before.total("connect_count")
@@ -31,7 +31,7 @@ def test_a_server_that_is_killed_and_comes_back_is_found_again(pair: Pair, versi
     """The client waits while the server is away, and goes on when it is back."""
     with mounted(pair, version, export="ext4") as mount:
         before = mount.stats()
-        with verified_io(pair) as processes:
+        with verified_io(pair.client) as processes:
             pair.server.kill()
             pair.restart_server()
             wait_for_round(processes)
@@ -42,7 +42,7 @@ def test_a_device_that_is_removed_and_added_again_is_used_again(pair: Pair, vers
     """Removal releases everything at once, and I/O goes on when the device returns."""
     with mounted(pair, version, export="ext4") as mount:
         before = mount.stats()
-        with verified_io(pair) as processes:
+        with verified_io(pair.client) as processes:
             pair.client.script("network", "remove")
             assert pair.client.output("rdma link") == ""
             pair.client.script("network", "add")
@@ -50,6 +50,7 @@ def test_a_device_that_is_removed_and_added_again_is_used_again(pair: Pair, vers
         assert mount.stats().total("connect_count") > before.total("connect_count")
 
 
+@pytest.mark.about("client", "server")
 def test_many_mounts_and_unmounts(pair: Pair, version: str, full: bool) -> None:
     """100 times: mount, write, read, unmount."""
     count = 100 if full else 10
@@ -92,7 +93,7 @@ def test_buffered_writes_in_tight_memory_go_on(pair: Pair, version: str, full: b
         assert after["max"] > before["max"], "memory was not tight"
         assert after["oom_kill"] == before["oom_kill"]
         mount.renew()
-        fio(pair, "--filename=/mnt/tight", f"--size={size}", "--bs=64k", "--rw=read", timeout=1800)
+        fio(pair.client, "--filename=/mnt/tight", f"--size={size}", "--bs=64k", "--rw=read", timeout=1800)
         pair.client.run("rm /mnt/tight")
 
 

@@ -26,7 +26,7 @@ def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> N
     pair.client.run(f"echo '{probe}' >{TRACING}/kprobe_events && "
                     f"echo 1 >{TRACING}/events/lab/queue_pair/enable")
     with mounted(pair, version):
-        fio(pair, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1", "--size=8m",
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1", "--size=8m",
             "--iodepth=8")
         asked = re.findall(r"send=(\d+) receive=(\d+)", pair.client.read(f"{TRACING}/trace"))
         pair.client.run("rm /mnt/job*")
@@ -42,5 +42,5 @@ def test_killed_processes_cost_nobody_else_anything(pair: Pair, version: str, fu
     rounds = 200 if full else 20
     with mounted(pair, version, export="ext4"):
         pair.client.run(guest_python("kill.py", rounds), timeout=30 * rounds)
-        fio(pair, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m")
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m")
         pair.client.run("rm /mnt/job*")

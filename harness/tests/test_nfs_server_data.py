@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Data that clients write to our server and read from it, and what the server counts."""
+
+import pytest
+from expectations import MEBIBYTE, mounted
+from workloads import fio, guest_python
+
+from lab import Guest, Pair
+
+pytestmark = pytest.mark.about("server")
+
+SYSCTLS = "/proc/sys/sunrpc/svc_rdma"
+# The least and the most that can be written.
+RANGES = {"max_requests": (4, 16384), "max_req_size": (4096, 65536),
+          "max_outbound_read_requests": (1, 255)}
+COUNTERS = ("rdma_stat_read", "rdma_stat_recv", "rdma_stat_write", "rdma_stat_sq_starve")
+# They are there because they always were.
+UNUSED = ("rdma_stat_rq_poll", "rdma_stat_rq_prod", "rdma_stat_rq_starve", "rdma_stat_sq_poll",
+          "rdma_stat_sq_prod")
+
+
+@pytest.mark.parametrize("way", ("direct", "buffered"))
+def test_fio_verifies_mixed_sizes(pair: Pair, version: str, full: bool, way: str) -> None:
+    """Blocks of 512 bytes to 4 MiB, at depths of 1 to 64: what is read is what was written."""
+    size = (64 if full else 8) * MEBIBYTE
+    jobs = {f"depth{depth}": f"--iodepth={depth} --filename=depth{depth} --rw=randwrite"
+            for depth in (1, 16, 64)}
+    with mounted(pair, version) as mount:
+        for kind in ("--do_verify=0", "--verify_only"):
+            fio(pair.client, "--bsrange=512-4m", "--blocksize_unaligned", f"--size={size}",
+                f"--direct={int(way == 'direct')}", "--directory=/mnt", kind, jobs=jobs,
+                timeout=1800)
+            mount.renew()
+        pair.client.run("rm /mnt/depth*")
+
+
+@pytest.mark.parametrize("way", ("direct", "buffered"))
+def test_odd_sizes_at_odd_places(pair: Pair, version: str, full: bool, way: str) -> None:
+    """1 to 4097 bytes, and lengths around whole pages, each in one WRITE and in one READ."""
+    how = (1 if full else 31, *(["direct"] if way == "direct" else []))
+    with mounted(pair, version) as mount:
+        pair.client.run(guest_python("sizes.py", "write", "/mnt/sizes", *how), timeout=1800)
+        pair.server.run(guest_python("sizes.py", "read", "/srv/nfs/tmpfs/sizes", how[0]))
+        mount.renew()
+        pair.client.run(guest_python("sizes.py", "read", "/mnt/sizes", *how), timeout=1800)
+        pair.client.run("rm /mnt/sizes")
+
+
+@pytest.mark.once_per_pair
+def test_sysctls_have_the_names_and_ranges_of_the_kernels_own(pair: Pair) -> None:
+    """/proc/sys/sunrpc/svc_rdma, as administrators know it."""
+    names = pair.server.output(f"ls {SYSCTLS}").split()
+    assert names == sorted([*RANGES, *COUNTERS, *UNUSED])
+    for name, (least, most) in RANGES.items():
+        path = f"{SYSCTLS}/{name}"
+        before = pair.server.read(path).strip()
+        tried = " ".join(map(str, (least - 1, least, most, most + 1)))
+        taken = pair.server.output(
+            f"for value in {tried}; do echo $value 2>/dev/null >{path} && cat {path}; done; "
+            f"echo {before} >{path}; cat {path}")
+        assert taken.split() == [str(least), str(most), before], name
+
+
+@pytest.mark.versions("3", "4.2")
+def test_counters_move_and_can_be_reset(pair: Pair, version: str) -> None:
+    """Messages, RDMA Reads and RDMA Writes are counted; whatever is written means zero."""
+    def count(name: str) -> int:
+        return int(pair.server.read(f"{SYSCTLS}/{name}"))
+
+    with mounted(pair, version):
+        pair.server.run(f"for name in {' '.join(COUNTERS)}; do echo 7 >{SYSCTLS}/$name; done")
+        assert count("rdma_stat_read") == count("rdma_stat_write") == 0
+        pair.client.run("dd if=/dev/zero of=/mnt/file bs=1M count=4 oflag=direct")
+        read = count("rdma_stat_read")
+        assert read >= 4
+        written = count("rdma_stat_write")
+        pair.client.run("dd if=/mnt/file of=/dev/null bs=1M count=4 iflag=direct")
+        assert count("rdma_stat_write") >= written + 4
+        assert count("rdma_stat_read") == read
+        assert count("rdma_stat_recv") >= 8
+        pair.client.run("rm /mnt/file")
+
+
+@pytest.mark.versions("3", "4.2")
+def test_nfsd_counts_what_the_client_asked(pair: Pair, version: str) -> None:
+    """/proc/net/rpc/nfsd: every Call once, none of them bad."""
+    writes = 50
+    with mounted(pair, version) as mount:
+        before, sent_before = nfsd_statistics(pair.server), mount.stats().total("sends")
+        pair.client.run(f"dd if=/dev/zero of=/mnt/file bs=16k count={writes} oflag=direct")
+        sent, after = mount.stats().total("sends") - sent_before, nfsd_statistics(pair.server)
+        calls = after["rpc"][0] - before["rpc"][0]
+        assert calls >= writes
+        # A client may have renewed its lease between the two looks.
+        assert abs(calls - sent) <= 3
+        assert after["net"][0] - before["net"][0] == calls
+        assert after["rpc"][1:] == before["rpc"][1:]
+        assert after["io"][1] - before["io"][1] == writes * 16384
+        pair.client.run("rm /mnt/file")
+
+
+def nfsd_statistics(server: Guest) -> dict[str, list[int]]:
+    """The lines of whole numbers."""
+    lines = (line.split() for line in server.read("/proc/net/rpc/nfsd").splitlines())
+    return {words[0]: [int(word) for word in words[1:]] for words in lines
+            if all(word.isdigit() for word in words[1:])}

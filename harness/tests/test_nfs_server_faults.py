@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What goes wrong around a server, while files are read and written and compared."""
+
+import pytest
+from expectations import (connections, eventually, mounted, rdma_resources,
+                          wait_for_resources)
+from workloads import fio, verified_io, wait_for_round
+
+from lab import Pair
+from lab.nfs import Server, mount
+
+pytestmark = pytest.mark.about("server")
+
+CONNECTIONS_EACH = 16
+MORE_ADDRESSES = ("10.9.0.11", "10.9.0.12", "10.9.0.13")
+# Soft-RoCE tries for this long to reach a peer that has gone, and a busy host makes it longer.
+UNREACHABLE_SECONDS = 120
+
+
+@pytest.mark.versions("3")
+def test_sixty_four_connections_at_once(pair: Pair, version: str) -> None:
+    """All of them carry data, and when they have gone the server holds what it held before."""
+    idle = rdma_resources(pair.server)
+    for address in MORE_ADDRESSES:
+        pair.server.script("network", "address", "add", f"{address}/24")
+    mounts = [pair.mount(version, server=address, path=f"/mnt{number}",
+                         options=f"nconnect={CONNECTIONS_EACH}")
+              for number, address in enumerate((pair.SERVER_ADDRESS, *MORE_ADDRESSES))]
+    fio(pair.client, "--bs=32k", "--size=4m", "--direct=1", "--iodepth=16", "--rw=randwrite",
+        jobs={f"job{number}": f"--directory={mounted_here.path}"
+              for number, mounted_here in enumerate(mounts)})
+    assert connections(pair.server) == CONNECTIONS_EACH * len(mounts) == 64
+    for mounted_here in mounts:
+        transports = mounted_here.stats().transports
+        assert len(transports) == CONNECTIONS_EACH
+        assert all(transport["sends"] >= 4 for transport in transports)
+    pair.client.run(f"rm {mounts[0].path}/job*")
+    for mounted_here in mounts:
+        mounted_here.unmount()
+    wait_for_resources(pair.server, idle, timeout=60)
+    for address in MORE_ADDRESSES:
+        pair.server.script("network", "address", "del", f"{address}/24")
+
+
+def test_a_client_that_is_killed_costs_nobody_else_anything(pair: Pair, version: str) -> None:
+    """Power fails in the client that writes: its connection goes, another client's does not."""
+    idle = rdma_resources(pair.server)
+    # The other client is the server itself: its module carries both ends.
+    pair.server.script("nfs-client")
+    other = mount(pair.server, Server(pair.SERVER_ADDRESS), version, export="xfs", path="/other")
+    with verified_io(pair.server, "/other", jobs=1) as processes:
+        without = connections(pair.server)
+        pair.mount(version, export="ext4")
+        pair.client.spawn("fio --name=killed --directory=/mnt --rw=write --bs=1m --direct=1 "
+                          "--ioengine=libaio --iodepth=16 --fallocate=none --size=512m")
+        eventually(pair.server, "test $(stat -c %s /srv/nfs/ext4/killed*) -gt 20000000", 60)
+        wait_for_round(processes)
+        pair.client.kill()
+        eventually(pair.server, "test $(rdma resource show qp | grep -c 'type RC') -eq "
+                                f"{without}", UNREACHABLE_SECONDS)
+        wait_for_round(processes)
+    other.unmount()
+    wait_for_resources(pair.server, idle, timeout=60)
+
+    pair.restart_client()
+    with mounted(pair, version, export="ext4"):
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m")
+        pair.client.run("rm /mnt/*")
+    wait_for_resources(pair.server, idle, timeout=60)
+
+
+def test_a_device_that_is_removed_and_added_again_is_listened_on_again(
+        pair: Pair, version: str) -> None:
+    """Removal releases everything at once; when the device is back, clients find the listener."""
+    listening = pair.server.read("/proc/fs/nfsd/portlist")
+    idle = rdma_resources(pair.server)
+    with mounted(pair, version, export="ext4"):
+        with verified_io(pair.client) as processes:
+            for _ in range(2):
+                pair.server.script("network", "remove")
+                assert pair.server.output("rdma link") == ""
+                assert pair.server.read("/proc/fs/nfsd/portlist") == listening
+                pair.server.script("network", "add")
+                wait_for_round(processes)
+    wait_for_resources(pair.server, idle, timeout=60)
+
+
+def test_an_address_that_goes_and_comes_back_is_listened_on_again(
+        pair: Pair, version: str) -> None:
+    """While it is away connections break; the listener stays, and is found again."""
+    idle = rdma_resources(pair.server)
+    address = f"{pair.SERVER_ADDRESS}/24"
+    with mounted(pair, version, export="ext4") as there:
+        before = there.stats().total("connect_count")
+        with verified_io(pair.client) as processes:
+            pair.server.script("network", "address", "del", address)
+            eventually(pair.client, "test -z \"$(rdma resource show qp | grep 'RC state RTS')\"",
+                       UNREACHABLE_SECONDS)
+            pair.server.script("network", "address", "add", address)
+            wait_for_round(processes)
+        assert there.stats().total("connect_count") > before
+    wait_for_resources(pair.server, idle, timeout=60)
+
+
+def test_nfsd_is_stopped_and_the_module_unloaded_under_load(
+        pair: Pair, version: str, full: bool) -> None:
+    """Both end soon and leave nothing; when they are back, the client goes on."""
+    with mounted(pair, version, export="ext4"):
+        with verified_io(pair.client) as processes:
+            for _ in range(10 if full else 2):
+                pair.unload_server_transport()
+                assert not rdma_resources(pair.server)
+                pair.load_server_transport()
+                wait_for_round(processes)
