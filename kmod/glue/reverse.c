@@ -57,6 +57,7 @@ static struct xprt_class class = {
 	.owner = THIS_MODULE,
 	.ident = XPRT_TRANSPORT_BC_RDMA,
 	.setup = rpcordma_server_reverse_setup,
+	.netid = { "" },
 };
 
 int rpcordma_register_reverse_class(void)

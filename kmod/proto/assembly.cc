@@ -91,12 +91,13 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 
 	Assembly assembly(call);
 	assembly.size_ = static_cast<std::uint32_t>(base + inserted);
-	if (call.is_long || chunks > 1) {
+	const std::uint32_t first = position_after(reads, 0);
+	/* Upper layers want to see the RPC header in one place. */
+	if (call.is_long || chunks > 1 || (inserted != 0 && first < smallest_rpc_call)) {
 		assembly.shape_ = CallShape::contiguous;
 	} else if (inserted != 0) {
-		assembly.position_ = position_after(reads, 0);
-		/* Upper layers want to see the RPC header in one place. */
-		assembly.shape_ = assembly.position_ < smallest_rpc_call ? CallShape::contiguous : CallShape::one_item;
+		assembly.shape_ = CallShape::one_item;
+		assembly.position_ = first;
 	}
 	return assembly;
 }
