@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/vectors/rpcrdma_v1.hh"
+#include "wire/chunk.hh"
 #include "wire/xdr.hh"
 
 namespace rpcordma::unit {
@@ -86,6 +87,33 @@ inline std::vector<std::byte> copy_of(wire::Bytes bytes)
 {
 	return {bytes.begin(), bytes.end()};
 }
+
+/// Chunk lists as the other side has received them.
+class ReceivedChunks {
+    public:
+	explicit ReceivedChunks(const wire::ChunksToSend &sent)
+		: bytes_(std::vector<std::byte>(sent.size()))
+	{
+		wire::Writer writer(bytes_);
+		EXPECT_TRUE(sent.encode(writer));
+		wire::Reader reader(bytes_);
+		const auto received = wire::Chunks::decode(reader);
+		EXPECT_TRUE(received);
+		chunks_ = *received;
+	}
+	const wire::Chunks &operator*() const
+	{
+		return chunks_;
+	}
+	const wire::Chunks *operator->() const
+	{
+		return &chunks_;
+	}
+
+    private:
+	Exact bytes_;
+	wire::Chunks chunks_;
+};
 
 /// The error that `result` holds, if any.
 template <typename T, typename E> std::optional<E> error_of(const std::expected<T, E> &result)

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include <string_view>
+
+#include "proto/arrival.hh"
+
+namespace rpcordma::unit {
+namespace {
+
+using namespace proto;
+using vectors::Kind;
+
+/// What has become of a message, without what refers to its bytes.
+struct Verdict {
+	std::size_t kind;
+	std::optional<Ignored> ignored = {};
+	std::optional<Refusal> refusal = {};
+
+	friend bool operator==(const Verdict &, const Verdict &) = default;
+};
+
+template <typename Type> constexpr std::size_t index_of = Arrival(Type{}).index();
+
+constexpr Verdict call{index_of<Call>};
+constexpr Verdict reverse_reply{index_of<ReverseReply>};
+constexpr Verdict too_short{index_of<Ignored>, Ignored::too_short, {}};
+constexpr Verdict error_message{index_of<Ignored>, Ignored::error_message, {}};
+constexpr Verdict other_version{index_of<Refused>, {}, Refusal::version};
+constexpr Verdict malformed{index_of<Refused>, {}, Refusal::malformed};
+
+void PrintTo(const Verdict &verdict, std::ostream *out)
+{
+	*out << verdict.kind << (verdict == too_short || verdict == malformed ? "a" : "b");
+}
+
+Verdict judge(const Exact &bytes)
+{
+	const Arrival arrival = classify_arrival(bytes);
+	Verdict verdict{arrival.index()};
+	if (const auto *ignored = std::get_if<Ignored>(&arrival))
+		verdict.ignored = *ignored;
+	if (const auto *refused = std::get_if<Refused>(&arrival))
+		verdict.refusal = refused->with;
+	return verdict;
+}
+
+Verdict judge(std::initializer_list<std::uint32_t> words)
+{
+	return judge(message(words));
+}
+
+Verdict expected_of(std::string_view name)
+{
+	if (name == "ShortCall" || name == "LongCall")
+		return call;
+	// That its chunks hold no Call is found later.
+	if (name == "LongReply")
+		return call;
+	if (name == "ShortReply" || name == "DeniedReply" || name == "ChunkedReply")
+		return reverse_reply;
+	if (name == "VersionError" || name == "ChunkError")
+		return error_message;
+	return malformed;
+}
+
+class Arrived : public testing::TestWithParam<vectors::MessageVector> {};
+INSTANTIATE_TEST_SUITE_P(Vectors, Arrived, testing::ValuesIn(vectors::message_vectors), vector_name);
+
+TEST_P(Arrived, WholeMessage_IsACallOrGetsItsAnswer)
+{
+	EXPECT_EQ(judge(message(GetParam().words)), expected_of(GetParam().name));
+}
+
+TEST_P(Arrived, MessageCutAnywhere_IsNeverTakenForMore)
+{
+	constexpr std::size_t fixed_fields = 16;
+	constexpr std::size_t xid_and_type = 8;
+	const std::vector<std::byte> words = on_wire(GetParam().words);
+	const std::size_t header = words.size() - 4 * GetParam().payload;
+	const bool is_error = GetParam().words[3] == 4;
+	for (std::size_t size = 0; size < words.size(); ++size) {
+		const Exact bytes = cut(words, size);
+		if (size < fixed_fields)
+			EXPECT_EQ(judge(bytes), too_short) << size;
+		else if (is_error)
+			EXPECT_EQ(judge(bytes), error_message) << size;
+		else if (size < header + xid_and_type)
+			EXPECT_EQ(judge(bytes), malformed) << size;
+		else
+			EXPECT_EQ(judge(bytes), expected_of(GetParam().name)) << size;
+	}
+}
+
+TEST_P(Arrived, MessageOfAnyOtherVersion_IsRefusedButForErrors)
+{
+	for (const std::uint32_t version : {0u, 2u, 3u, 0x01000000u, 0xffffffffu}) {
+		std::vector<std::uint32_t> words(GetParam().words.begin(), GetParam().words.end());
+		words[1] = version;
+		const Exact bytes = message(words);
+		EXPECT_EQ(judge(bytes), words[3] == 4 ? error_message : other_version);
+	}
+}
+
+class MalformedArrived : public testing::TestWithParam<vectors::MalformedVector> {};
+INSTANTIATE_TEST_SUITE_P(Vectors, MalformedArrived, testing::ValuesIn(vectors::malformed_vectors), vector_name);
+
+TEST_P(MalformedArrived, MalformedMessage_IsNeverTakenForGood)
+{
+	const auto words = GetParam().words;
+	Verdict expected = malformed;
+	if (words.size() < 4)
+		expected = too_short;
+	else if (words[3] == 4)
+		expected = error_message;
+	else if (words[1] != 1)
+		expected = other_version;
+	EXPECT_EQ(judge(message(words)), expected);
+}
+
+TEST(ArrivedCall, KeepsWhatItCameWith)
+{
+	const Exact bytes =
+		message({7, 1, 3, 0, 1, 4, 9, 9, 9, 9, 0, 1, 0, 0, 1, 1, 2, 3, 4, 5, /* payload */ 7, 0, 2});
+	const Arrival arrival = classify_arrival(bytes);
+	const auto *its = std::get_if<Call>(&arrival);
+	ASSERT_TRUE(its);
+	EXPECT_EQ(its->xid, wire::Xid{7});
+	EXPECT_EQ(its->credits, 3u);
+	EXPECT_FALSE(its->is_long);
+	EXPECT_EQ(its->chunks.reads.count(), 1u);
+	EXPECT_EQ(its->chunks.writes.count(), 1u);
+	EXPECT_TRUE(its->chunks.reply);
+	EXPECT_EQ(copy_of(its->payload), on_wire({7, 0, 2}));
+}
+
+TEST(ArrivedCall, InAChunk_HasNoPayloadOfItsOwn)
+{
+	std::vector<std::uint32_t> words(std::begin(vectors::long_call_words), std::end(vectors::long_call_words));
+	words.insert(words.end(), {vectors::message_xid, 0, 2});
+	const Exact bytes = message(words);
+	const Arrival arrival = classify_arrival(bytes);
+	const auto *its = std::get_if<Call>(&arrival);
+	ASSERT_TRUE(its);
+	EXPECT_EQ(its->xid, wire::Xid{vectors::message_xid});
+	EXPECT_EQ(its->credits, vectors::message_credits);
+	EXPECT_TRUE(its->is_long);
+	EXPECT_EQ(its->chunks.reads.count(), 1u);
+	EXPECT_TRUE(its->payload.empty());
+}
+
+TEST(ArrivedReply, KeepsWhatItCameWith)
+{
+	const Exact bytes = message({7, 1, 3, 0, 0, 1, 0, 0, 0, /* payload */ 7, 1, 2});
+	const Arrival arrival = classify_arrival(bytes);
+	const auto *its = std::get_if<ReverseReply>(&arrival);
+	ASSERT_TRUE(its);
+	EXPECT_EQ(its->xid, wire::Xid{7});
+	EXPECT_EQ(its->credits, 3u);
+	EXPECT_EQ(its->chunks.writes.count(), 1u);
+	EXPECT_EQ(copy_of(its->payload), on_wire({7, 1, 2}));
+}
+
+TEST(RefusedMessage, IsAnsweredWithItsOwnXidAndVersion)
+{
+	const auto refused = [](std::initializer_list<std::uint32_t> words) {
+		return std::get<Refused>(classify_arrival(message(words)));
+	};
+	EXPECT_EQ(refused({7, 2, 3, 0, 0, 0, 0}).xid, wire::Xid{7});
+	EXPECT_EQ(refused({7, 2, 3, 0, 0, 0, 0}).version, 2u);
+	EXPECT_EQ(refused({8, 0, 3, 0}).version, 0u);
+	EXPECT_EQ(refused({9, 1, 3, 3}).xid, wire::Xid{9});
+	EXPECT_EQ(refused({9, 1, 3, 3}).version, 1u);
+	EXPECT_EQ(refused({9, 1, 3, 0, 0, 0, 0, 10, 0}).xid, wire::Xid{9});
+	EXPECT_EQ(refused({9, 1, 3, 0, 0, 0, 0, 10, 0}).version, 1u);
+}
+
+TEST(RefusedMessage, HasATypeThatIsNotSent)
+{
+	EXPECT_EQ(judge({7, 1, 3, 2, 512, 4096, 0, 0, 0, 7, 0, 2, 0, 0, 0, 0, 0, 0, 0}), malformed);
+	EXPECT_EQ(judge({7, 1, 3, 3}), malformed);
+	for (const std::uint32_t type : {5u, 6u, 0x01000000u, 0xffffffffu})
+		EXPECT_EQ(judge({7, 1, 3, type, 0, 0, 0, 7, 0}), malformed);
+}
+
+TEST(RefusedMessage, HasAnotherXidInItsPayload)
+{
+	EXPECT_EQ(judge({7, 1, 3, 0, 0, 0, 0, 7, 0}), call);
+	EXPECT_EQ(judge({7, 1, 3, 0, 0, 0, 0, 7, 1}), reverse_reply);
+	for (const std::uint32_t xid : {0u, 6u, 0x07000000u, 0xffffffffu}) {
+		EXPECT_EQ(judge({7, 1, 3, 0, 0, 0, 0, xid, 0}), malformed);
+		EXPECT_EQ(judge({7, 1, 3, 0, 0, 0, 0, xid, 1}), malformed);
+	}
+}
+
+TEST(RefusedMessage, IsNeitherCallNorReply)
+{
+	for (const std::uint32_t type : {2u, 0x01000000u, 0xffffffffu})
+		EXPECT_EQ(judge({7, 1, 3, 0, 0, 0, 0, 7, type}), malformed);
+	EXPECT_EQ(judge({7, 1, 3, 0, 0, 0, 0}), malformed);
+}
+
+TEST(ErrorMessage_ToAResponder, IsNeverAnswered)
+{
+	for (const std::uint32_t version : {0u, 1u, 2u, 0xffffffffu}) {
+		EXPECT_EQ(judge({7, version, 3, 4}), error_message);
+		EXPECT_EQ(judge({7, version, 3, 4, 1, 1, 1}), error_message);
+		EXPECT_EQ(judge({7, version, 3, 4, 2}), error_message);
+		EXPECT_EQ(judge({7, version, 3, 4, 3, 0, 0, 0, 0}), error_message);
+	}
+}
+
+TEST(PayloadIsCall, LooksAtXidAndType)
+{
+	const auto is_call = [](std::initializer_list<std::uint32_t> words) {
+		return payload_is_call(message(words), wire::Xid{7});
+	};
+	EXPECT_TRUE(is_call({7, 0}));
+	EXPECT_TRUE(is_call({7, 0, 2, 3}));
+	EXPECT_FALSE(is_call({7, 1}));
+	EXPECT_FALSE(is_call({8, 0}));
+	EXPECT_FALSE(is_call({0x07000000, 0}));
+	EXPECT_FALSE(is_call({7, 0x01000000}));
+}
+
+TEST(PayloadIsCall, NeedsBothToBeThere)
+{
+	const std::vector<std::byte> words = on_wire({0, 0});
+	for (std::size_t size = 0; size < 8; ++size)
+		EXPECT_FALSE(payload_is_call(cut(words, size), wire::Xid{0})) << size;
+	EXPECT_TRUE(payload_is_call(cut(words, 8), wire::Xid{0}));
+}
+
+TEST(SmallestRpcCall, IsThatOfANullProcedure)
+{
+	// Without the RPC-over-RDMA header in front of it.
+	EXPECT_EQ(smallest_rpc_call, sizeof(vectors::short_call_words) - 28);
+}
+
+} // namespace
+} // namespace rpcordma::unit
