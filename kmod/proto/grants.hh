@@ -45,6 +45,11 @@ class Grants {
 	{
 		return announced_;
 	}
+	/// Calls that have come and have no answer.
+	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept
+	{
+		return outstanding_;
+	}
 	/// How many Receives have to be posted so that every Call that may come with `credits` granted finds one.
 	[[nodiscard]] constexpr std::uint32_t receives_for(std::uint32_t credits) const noexcept
 	{

@@ -106,7 +106,8 @@ void Connection::detach() noexcept
 	room_.end();
 	is_stopped_ = true;
 	endpoint_->stop();
-	rpcordma_trace_disconnected(peer(), 0);
+	kernel::Guard guard(lock_);
+	rpcordma_trace_disconnected(peer(), grants_.outstanding());
 }
 
 Connection::~Connection()
