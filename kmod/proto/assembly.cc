@@ -104,14 +104,10 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 
 std::uint32_t Assembly::filled() const noexcept
 {
-	switch (shape_) {
-	case CallShape::in_message:
+	if (shape_ == CallShape::in_message)
 		return 0;
-	case CallShape::one_item:
+	if (shape_ == CallShape::one_item)
 		return size_ - static_cast<std::uint32_t>(call_->payload.size());
-	case CallShape::contiguous:
-		break;
-	}
 	return size_;
 }
 
