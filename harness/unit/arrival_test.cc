@@ -231,6 +231,28 @@ TEST(PayloadIsCall, NeedsBothToBeThere)
 	EXPECT_TRUE(payload_is_call(cut(words, 8), wire::Xid{0}));
 }
 
+TEST(MayBeReverseReply, OfAReplyWithoutChunks_IsTrue)
+{
+	EXPECT_TRUE(may_be_reverse_reply(message({7, 1, 3, 0, 0, 0, 0, 7, 1})));
+	EXPECT_TRUE(may_be_reverse_reply(message(vectors::short_reply_words)));
+	EXPECT_TRUE(may_be_reverse_reply(message(vectors::denied_reply_words)));
+}
+
+TEST(MayBeReverseReply, OfACall_IsFalse)
+{
+	EXPECT_FALSE(may_be_reverse_reply(message(vectors::short_call_words)));
+	for (const std::uint32_t type : {0u, 2u, 0x01000000u, 0xffffffffu})
+		EXPECT_FALSE(may_be_reverse_reply(message({1, 1, 1, 1, 1, 1, 1, 1, type, 1, 1})));
+}
+
+TEST(MayBeReverseReply, OfAMessageTooShortToBeOne_IsFalse)
+{
+	const std::vector<std::byte> words = on_wire({1, 1, 1, 1, 1, 1, 1, 1, 1});
+	for (std::size_t size = 0; size < 36; ++size)
+		EXPECT_FALSE(may_be_reverse_reply(cut(words, size))) << size;
+	EXPECT_TRUE(may_be_reverse_reply(cut(words, 36)));
+}
+
 TEST(SmallestRpcCall, IsThatOfANullProcedure)
 {
 	// Without the RPC-over-RDMA header in front of it.

@@ -278,5 +278,114 @@ TEST(ChunksSize, OfLargestCounts_DoesNotOverflow)
 	EXPECT_EQ(chunks_size(most, most, most), 12 + largest * 24 + 8 + largest * 16 + 4 + largest * 16);
 }
 
+using Lengths = std::vector<std::uint32_t>;
+
+Lengths lengths_of(const WriteChunk &chunk)
+{
+	Lengths lengths;
+	for (std::uint32_t i = 0; i < chunk.count(); ++i)
+		lengths.push_back(chunk[i].length);
+	return lengths;
+}
+
+/// Gives chunks back in exactly the bytes that they should take.
+Exact given_back(const ReturnedChunks &chunks)
+{
+	Exact room = room_of(chunks.size());
+	Writer writer(room);
+	EXPECT_TRUE(chunks.encode(writer));
+	EXPECT_EQ(writer.size(), chunks.size());
+	return room;
+}
+
+Chunks decoded(const Exact &bytes)
+{
+	Reader reader(bytes);
+	const auto chunks = Chunks::decode(reader);
+	EXPECT_TRUE(chunks);
+	EXPECT_TRUE(reader.rest().empty());
+	return *chunks;
+}
+
+TEST_P(ChunkLists, GivenBackFull_AreAsTheyCameButForTheReadList)
+{
+	const ReceivedChunks offered(to_send(GetParam().lists));
+	Lengths written;
+	for (const WriteChunk chunk : offered->writes)
+		written.push_back(static_cast<std::uint32_t>(chunk.length()));
+	ReturnedChunks returned{offered->writes, written, offered->reply};
+	if (offered->reply)
+		returned.reply_written = static_cast<std::uint32_t>(offered->reply->length());
+	vectors::Lists expected = GetParam().lists;
+	expected.reads = {};
+	EXPECT_EQ(returned.size(), to_send(expected).size());
+	const Exact bytes = given_back(returned);
+	expect_lists(decoded(bytes), expected);
+}
+
+TEST_P(ChunkLists, GivenBackIntoTooLittleRoom_AreNoRoom)
+{
+	const ReceivedChunks offered(to_send(GetParam().lists));
+	const ReturnedChunks returned{offered->writes, {}, offered->reply};
+	for (std::size_t size = 0; size < returned.size(); ++size) {
+		Exact room = room_of(size);
+		Writer writer(room);
+		EXPECT_EQ(error_of(returned.encode(writer)), Error::no_room) << size;
+		EXPECT_LE(writer.size(), size);
+	}
+}
+
+TEST(ReturnedChunks, Unused_HaveLengthsOfZero)
+{
+	const ReceivedChunks offered({{}, vectors::two_write_chunks, SegmentArray(vectors::two_segments)});
+	const Exact bytes = given_back({offered->writes, {}, offered->reply});
+	const Chunks chunks = decoded(bytes);
+	ASSERT_EQ(chunks.writes.count(), 2u);
+	EXPECT_EQ(lengths_of(*chunks.writes.begin()), (Lengths{0, 0, 0}));
+	EXPECT_EQ(lengths_of(*++chunks.writes.begin()), (Lengths{0, 0}));
+	ASSERT_TRUE(chunks.reply);
+	EXPECT_EQ(lengths_of(*chunks.reply), (Lengths{0, 0}));
+	EXPECT_EQ((*chunks.reply)[1].handle, vectors::two_segments[1].handle);
+	EXPECT_EQ((*chunks.reply)[1].offset, vectors::two_segments[1].offset);
+}
+
+TEST(ReturnedChunks, AreFilledInTheOrderOfTheirSegments)
+{
+	static constexpr wire::Segment segments[] = {
+		{Handle{1}, 10, 0}, {Handle{2}, 0, 0}, {Handle{3}, 5, 0}, {Handle{4}, 7, 0}};
+	const SegmentArray offer[] = {segments};
+	const ReceivedChunks offered({{}, offer, SegmentArray(segments)});
+	const auto filled = [&](std::uint32_t written) {
+		const Lengths lengths = {written};
+		const Exact bytes = given_back({offered->writes, lengths, offered->reply, 22 - written});
+		const Chunks chunks = decoded(bytes);
+		EXPECT_EQ((*chunks.writes.begin()).length(), written);
+		EXPECT_EQ(chunks.reply->length(), 22 - written);
+		return lengths_of(*chunks.writes.begin());
+	};
+	EXPECT_EQ(filled(0), (Lengths{0, 0, 0, 0}));
+	EXPECT_EQ(filled(1), (Lengths{1, 0, 0, 0}));
+	EXPECT_EQ(filled(10), (Lengths{10, 0, 0, 0}));
+	EXPECT_EQ(filled(11), (Lengths{10, 0, 1, 0}));
+	EXPECT_EQ(filled(15), (Lengths{10, 0, 5, 0}));
+	EXPECT_EQ(filled(21), (Lengths{10, 0, 5, 6}));
+	EXPECT_EQ(filled(22), (Lengths{10, 0, 5, 7}));
+}
+
+TEST(ReturnedChunks, BehindThoseThatWereWritten_AreUnused)
+{
+	constexpr SegmentArray offer[] = {vectors::three_segments, vectors::two_segments, vectors::three_segments};
+	const ReceivedChunks offered({{}, offer, {}});
+	const Lengths written = {0, 0x7000};
+	const Exact bytes = given_back({offered->writes, written, {}});
+	const Chunks chunks = decoded(bytes);
+	auto chunk = chunks.writes.begin();
+	EXPECT_EQ((*chunk++).length(), 0u);
+	EXPECT_EQ((*chunk++).length(), 0x7000u);
+	EXPECT_EQ((*chunk++).length(), 0u);
+	EXPECT_EQ(chunk, chunks.writes.end());
+	EXPECT_FALSE(chunks.reply);
+}
+
 } // namespace
 } // namespace rpcordma::unit

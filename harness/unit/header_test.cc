@@ -211,6 +211,28 @@ TEST(EncodeNoMsg, WritesALongCall)
 	EXPECT_EQ(copy_of(room), on_wire(vectors::long_call_words));
 }
 
+TEST(EncodeReturned, WritesRepliesWithTheChunksOfTheirCall)
+{
+	static constexpr wire::Segment offer[] = {
+		{Handle{0xaaaaaaaa}, 0x4000, 0x00000000a0000000},
+		{Handle{0xbbbbbbbb}, 0x5000, 0x00000001b0000000},
+		{Handle{0xcccccccc}, 0x6000, 0xf0000002c0000000},
+	};
+	const SegmentArray write_list[] = {offer};
+	const ReceivedChunks by_write_chunk({{}, write_list, {}});
+	const std::uint32_t written[] = {0x8123};
+	Exact room = room_of(sizeof(vectors::chunked_reply_words) - 24);
+	EXPECT_EQ(encode_returned_msg(room, Xid{0xfeedbeef}, 32, {by_write_chunk->writes, written, {}}),
+		  sizeof(vectors::chunked_reply_words) - 24);
+	EXPECT_EQ(copy_of(room), on_wire(vectors::Words(vectors::chunked_reply_words).first(21)));
+
+	const ReceivedChunks by_reply_chunk({{}, {}, SegmentArray(vectors::two_segments)});
+	Exact long_room = room_of(sizeof(vectors::long_reply_words));
+	EXPECT_EQ(encode_returned_nomsg(long_room, Xid{0xfeedbeef}, 32, {{}, {}, by_reply_chunk->reply, 0x3000}),
+		  sizeof(vectors::long_reply_words));
+	EXPECT_EQ(copy_of(long_room), on_wire(vectors::long_reply_words));
+}
+
 TEST(EncodeError, WritesBothArms)
 {
 	Exact range = room_of(28);
@@ -230,6 +252,8 @@ TEST(Encode, IntoTooLittleRoom_IsNoRoom)
 		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, chunks)), Error::no_room);
 		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, {})), Error::no_room);
 		EXPECT_EQ(error_of(encode_nomsg(room, Xid{1}, 1, {})), Error::no_room);
+		EXPECT_EQ(error_of(encode_returned_msg(room, Xid{1}, 1, {})), Error::no_room);
+		EXPECT_EQ(error_of(encode_returned_nomsg(room, Xid{1}, 1, {})), Error::no_room);
 		EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, wire::VersionError{1, 1})), Error::no_room);
 		if (size < 20) {
 			EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, ChunkError{})), Error::no_room);
