@@ -48,15 +48,76 @@ Seed with_offer(Seed message)
 	return message;
 }
 
+Seed with_bytes(Seed seed, std::initializer_list<std::uint8_t> more)
+{
+	seed.insert(seed.end(), more);
+	return seed;
+}
+
+/// A Call, and what FuzzedDataProvider takes from the end: room for 64 KiB.
+Seed with_limits(const Seed &message)
+{
+	return with_bytes(message, {0, 0, 0, 1});
+}
+
+/// The same for chunk lists: items of some sizes, 1024 bytes in a message, a Reply of 512 bytes.
+Seed with_reply(Seed chunks)
+{
+	constexpr std::uint8_t items = 40;
+	for (std::uint8_t i = 0; i < items; ++i)
+		chunks.push_back(static_cast<std::uint8_t>(i * 5));
+	return with_bytes(chunks, {items, 0, 4, 2, 0, 2, 2});
+}
+
+/// Calls whose chunks a responder has to put together.
+void add_calls(const std::filesystem::path &directory)
+{
+	constexpr std::uint32_t item[] = {
+		0xfeedbeef, 1,	32,	    0, //
+		1,	    40, 0x11111111, 9,	    0, 0x1000, //
+		0,	    0,	0, //
+		0xfeedbeef, 0,	2,	    100003, 4, 0,      0, 0, 0, 0, 7, 8, //
+	};
+	constexpr std::uint32_t item_in_the_header[] = {
+		0xfeedbeef, 1, 32,	   0, //
+		1,	    8, 0x11111111, 9,	   0, 0x1000, //
+		0,	    0, 0, //
+		0xfeedbeef, 0, 2,	   100003, 4, 0,      0, 0, 0, 0, 7, 8, //
+	};
+	constexpr std::uint32_t items[] = {
+		0xfeedbeef, 1,	32,	    0, //
+		1,	    56, 0x22222222, 8,	    0, 0x2000, //
+		1,	    40, 0x11111111, 9,	    0, 0x1000, //
+		1,	    56, 0x22222222, 5,	    0, 0x3000, //
+		0,	    0,	0, //
+		0xfeedbeef, 0,	2,	    100003, 4, 0,      0, 0, 0, 0, 7, 8, //
+	};
+	constexpr std::uint32_t long_call_with_items[] = {
+		0xfeedbeef, 1,	32,	    1, //
+		1,	    0,	0x11111111, 30, 0,	    0x1000, //
+		1,	    24, 0x22222222, 8,	0,	    0x2000, //
+		1,	    0,	0x11111111, 60, 0,	    0x3000, //
+		1,	    64, 0x33333333, 3,	0,	    0x4000, //
+		0,	    0,	1,	    1,	0x44444444, 100,    0, 0x5000, //
+	};
+	const Corpus arrival(directory, "arrival");
+	arrival.add("Item", with_limits(on_wire(item)));
+	arrival.add("ItemInTheHeader", with_limits(on_wire(item_in_the_header)));
+	arrival.add("Items", with_limits(on_wire(items)));
+	arrival.add("LongCallWithItems", with_limits(on_wire(long_call_with_items)));
+}
+
 void add_messages(const std::filesystem::path &directory)
 {
 	const Corpus message(directory, "message");
 	const Corpus received(directory, "received");
 	const Corpus reply(directory, "reply");
+	const Corpus arrival(directory, "arrival");
 	const auto add = [&](const char *name, vectors::Words words) {
 		message.add(name, on_wire(words));
 		received.add(name, on_wire(words));
 		reply.add(name, with_offer(on_wire(words)));
+		arrival.add(name, with_limits(on_wire(words)));
 	};
 	for (const auto &vector : vectors::message_vectors)
 		add(vector.name, vector.words);
@@ -72,9 +133,13 @@ int main(int argc, char **argv)
 		return 2;
 	const std::filesystem::path directory = argv[1];
 	add_messages(directory);
+	add_calls(directory);
 	const Corpus chunks(directory, "chunks");
-	for (const auto &vector : vectors::chunk_vectors)
+	const Corpus response(directory, "response");
+	for (const auto &vector : vectors::chunk_vectors) {
 		chunks.add(vector.name, on_wire(vector.words));
+		response.add(vector.name, with_reply(on_wire(vector.words)));
+	}
 	const Corpus private_data(directory, "private_data");
 	for (const auto &vector : vectors::private_data_vectors)
 		private_data.add(vector.name, Seed(vector.bytes.begin(), vector.bytes.end()));
