@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""nfsd's generic netlink interface, as far as listeners and threads go.
+"""Starts nfsd through its generic netlink interface, and says where it listens then.
 
-    nfsd.py listen [TRANSPORT ADDRESS PORT]...    listen there, and nowhere else
-    nfsd.py listeners                             says where
-    nfsd.py threads COUNT
+    nfsd.py THREADS [TRANSPORT ADDRESS PORT]...
 """
 
 import ipaddress
@@ -53,24 +51,25 @@ def unpacked(data: bytes) -> str:
 
 def main() -> None:
     """Does what the command line says."""
-    action, *words = sys.argv[1:]
-    command, kind = {"listen": (LISTENER_SET, Listeners), "listeners": (LISTENER_GET, Listeners),
-                     "threads": (THREADS_SET, Threads)}[action]
-    message = kind()
-    message["cmd"], message["version"] = command, 1
-    message["attrs"] = []
-    if action == "threads":
-        message["attrs"] = [("THREADS", int(words[0]))]
-    elif action == "listen":
-        for transport, address, port in zip(words[::3], words[1::3], words[2::3]):
-            listener = [("ADDRESS", packed(address, int(port))), ("TRANSPORT", transport)]
-            message["attrs"].append(("LISTENER", {"attrs": listener}))
+    threads, *words = sys.argv[1:]
+    wanted = [("LISTENER", {"attrs": [("ADDRESS", packed(address, int(port))),
+                                      ("TRANSPORT", transport)]})
+              for transport, address, port in zip(words[::3], words[1::3], words[2::3])]
     with GenericNetlinkSocket() as netlink:
-        netlink.bind("nfsd", kind)
-        flags = NLM_F_REQUEST | (0 if action == "listeners" else NLM_F_ACK)
-        for answer in netlink.nlm_request(message, netlink.prid, flags):
-            for listener in answer.get_attrs("LISTENER") if action == "listeners" else ():
-                print(listener.get_attr("TRANSPORT"), unpacked(listener.get_attr("ADDRESS")))
+        netlink.bind("nfsd", Listeners)
+        request(netlink, Listeners, LISTENER_SET, wanted)
+        request(netlink, Threads, THREADS_SET, [("THREADS", int(threads))])
+        for listener in request(netlink, Listeners, LISTENER_GET, []).get_attrs("LISTENER"):
+            print(listener.get_attr("TRANSPORT"), unpacked(listener.get_attr("ADDRESS")))
+
+
+def request(netlink: GenericNetlinkSocket, kind: type[genlmsg], command: int,
+            attributes: list) -> genlmsg:
+    """Sends one message, and returns the answer."""
+    message = kind()
+    message["cmd"], message["version"], message["attrs"] = command, 1, attributes
+    flags = NLM_F_REQUEST | (0 if command == LISTENER_GET else NLM_F_ACK)
+    return netlink.nlm_request(message, netlink.prid, flags)[0]
 
 
 main()
