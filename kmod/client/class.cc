@@ -54,10 +54,8 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 
 Transport::~Transport()
 {
-	while (Request *const request = free_.pop_front())
-		delete request;
-	while (ReverseRequest *const request = reverse_free_.pop_front())
-		delete request;
+	free_.delete_all();
+	reverse_free_.delete_all();
 }
 
 int Transport::print_source(char *buffer, std::size_t size) noexcept

@@ -11,7 +11,6 @@
 #include <linux/gfp.h>
 #include <linux/in.h>
 #include <linux/ktime.h>
-#include <linux/timekeeping.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
@@ -23,6 +22,7 @@
 #include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xdr.h>
 #include <linux/sunrpc/xprt.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>

@@ -54,30 +54,26 @@ static struct svc_xprt *create(struct svc_serv *server, struct net *network, str
 	return rpcordma_server_create(server, network, address);
 }
 
-static const struct svc_xprt_ops listener_operations = {
-	.xpo_create = create,
-	.xpo_accept = rpcordma_server_accept,
-	.xpo_recvfrom = no_call,
-	.xpo_sendto = no_call,
-	.xpo_has_wspace = always_room,
-	.xpo_release_ctxt = nothing_to_release,
-	.xpo_detach = rpcordma_server_detach_listener,
-	.xpo_free = rpcordma_server_free_listener,
-	.xpo_kill_temp_xprt = nothing_to_do,
-	SECURE_PORT
-};
+static const struct svc_xprt_ops listener_operations = { .xpo_create = create,
+							 .xpo_accept = rpcordma_server_accept,
+							 .xpo_recvfrom = no_call,
+							 .xpo_sendto = no_call,
+							 .xpo_has_wspace = always_room,
+							 .xpo_release_ctxt = nothing_to_release,
+							 .xpo_detach = rpcordma_server_detach_listener,
+							 .xpo_free = rpcordma_server_free_listener,
+							 .xpo_kill_temp_xprt = nothing_to_do,
+							 SECURE_PORT };
 
-static const struct svc_xprt_ops connection_operations = {
-	.xpo_recvfrom = rpcordma_server_recvfrom,
-	.xpo_sendto = rpcordma_server_sendto,
-	.xpo_result_payload = rpcordma_server_result_payload,
-	.xpo_has_wspace = has_room,
-	.xpo_release_ctxt = release_context,
-	.xpo_detach = rpcordma_server_detach,
-	.xpo_free = rpcordma_server_free,
-	.xpo_kill_temp_xprt = nothing_to_do,
-	SECURE_PORT
-};
+static const struct svc_xprt_ops connection_operations = { .xpo_recvfrom = rpcordma_server_recvfrom,
+							   .xpo_sendto = rpcordma_server_sendto,
+							   .xpo_result_payload = rpcordma_server_result_payload,
+							   .xpo_has_wspace = has_room,
+							   .xpo_release_ctxt = release_context,
+							   .xpo_detach = rpcordma_server_detach,
+							   .xpo_free = rpcordma_server_free,
+							   .xpo_kill_temp_xprt = nothing_to_do,
+							   SECURE_PORT };
 
 static struct svc_xprt_class class = {
 	.xcl_name = "rdma",

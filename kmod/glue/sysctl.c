@@ -86,10 +86,10 @@ static int counter_handler(struct ctl_table *table, int write, void *buffer, siz
 	return proc_doulongvec_minmax(&shown, write, buffer, length, position);
 }
 
-#define COUNTER(name, counter)                                                                           \
-	{                                                                                                \
-		.procname = (name), .data = &counters[counter], .maxlen = sizeof(long), .mode = 0644,    \
-		.proc_handler = counter_handler,                                                         \
+#define COUNTER(name, counter)                                                                        \
+	{                                                                                             \
+		.procname = (name), .data = &counters[counter], .maxlen = sizeof(long), .mode = 0644, \
+		.proc_handler = counter_handler,                                                      \
 	}
 #define NOT_COUNTED(name) RANGED(name, not_counted, SYSCTL_ZERO, SYSCTL_ZERO)
 

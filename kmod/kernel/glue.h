@@ -162,6 +162,7 @@ enum rpcordma_svc_counter {
 	RPCORDMA_SVC_SEND_WAITS,
 	RPCORDMA_SVC_COUNTERS,
 };
+
 void rpcordma_svc_count(enum rpcordma_svc_counter counter);
 
 /* log.c: an administrator must act, or a peer misbehaves (rate-limited). */

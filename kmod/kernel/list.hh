@@ -55,8 +55,12 @@ template <typename T> class List {
 	[[nodiscard]] T *pop_front() noexcept
 	{
 		T *const first = front();
-		if (first)
+		if (first) {
+			/* As remove() would; so Clang's analyzer sees that it is on the list no more. */
+			ListNode<T> &node = *first;
+			head_.next_ = node.next_;
 			remove(*first);
+		}
 		return first;
 	}
 	/* `element` is on this list. */
@@ -68,6 +72,12 @@ template <typename T> class List {
 		node.previous_ = nullptr;
 		node.next_ = nullptr;
 		size_--;
+	}
+	/* Deletes all elements, which were made with new. */
+	void delete_all() noexcept
+	{
+		while (T *const element = pop_front())
+			delete element;
 	}
 	/* Calls `visit` for each element; it must not change the list. */
 	template <typename Visitor> void for_each(Visitor visit) noexcept

@@ -95,6 +95,9 @@ class Pieces {
 /// A Call whose chunks have been judged.
 class Assembly {
     public:
+	/// Of nothing.
+	Assembly() noexcept = default;
+
 	/// Judges. The result refers to `call`, and to the message that it came in.
 	[[nodiscard]] static std::expected<Assembly, CallError> of(const Call &call, const CallLimits &limits) noexcept;
 
@@ -122,7 +125,7 @@ class Assembly {
 		: call_(&call)
 	{
 	}
-	const Call *call_;
+	const Call *call_ = nullptr;
 	CallShape shape_ = CallShape::in_message;
 	std::uint32_t size_ = 0;
 	std::uint32_t position_ = 0;

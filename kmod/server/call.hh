@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <optional>
 
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
@@ -99,7 +98,7 @@ class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall
 	Connection &owner;
 	verbs::ReceiveBuffer *message = nullptr;
 	proto::Call call{};
-	std::optional<proto::Assembly> assembly;
+	proto::Assembly assembly;
 	proto::ReducedItems items;
 	/* What the upper layer is given of the message, to read and not to write. */
 	[[nodiscard]] std::byte *payload() const noexcept

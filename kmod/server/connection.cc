@@ -133,12 +133,9 @@ Connection::~Connection()
 		finish(push->transfers);
 		delete push;
 	}
-	while (ServedCall *const call = free_calls_.pop_front())
-		delete call;
-	while (Pull *const pull = free_pulls_.pop_front())
-		delete pull;
-	while (Push *const push = free_pushes_.pop_front())
-		delete push;
+	free_calls_.delete_all();
+	free_pulls_.delete_all();
+	free_pushes_.delete_all();
 }
 
 /* In the context of the completion queue. */

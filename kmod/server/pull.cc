@@ -55,7 +55,7 @@ int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
 		return 0;
 	}
 	pull->call = &call;
-	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly->filled()));
+	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly.filled()));
 	{
 		kernel::Guard guard(lock_);
 		reading_.push_back(*pull);
@@ -82,14 +82,14 @@ Pull *Connection::make_pull() noexcept
 bool Connection::read(Pull &pull) noexcept
 {
 	verbs::Chain chain;
-	proto::Pieces pieces = pull.call->assembly->pieces();
+	proto::Pieces pieces = pull.call->assembly.pieces();
 	while (const auto piece = pieces.next()) {
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
 			copy(pull.pages, piece->offset, *bytes);
 		else if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset, chain))
 			return false;
 	}
-	rpcordma_trace_call_pulled(peer(), static_cast<u32>(pull.call->call.xid), pull.call->assembly->filled(),
+	rpcordma_trace_call_pulled(peer(), static_cast<u32>(pull.call->call.xid), pull.call->assembly.filled(),
 				   chain.count);
 	pull.watch(chain);
 	return post_front(chain) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
@@ -140,7 +140,7 @@ void Connection::pulled(Pull &pull) noexcept
 int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
 {
 	ServedCall &call = *pull.call;
-	const proto::Assembly &assembly = *call.assembly;
+	const proto::Assembly &assembly = call.assembly;
 	page **const pages = field::svc_rqst::rq_pages(rqst);
 	const std::uint32_t count = pull.pages.count();
 

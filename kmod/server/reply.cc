@@ -156,10 +156,11 @@ bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply,
 			return false;
 		++chunk;
 	}
-	if (plan.transfer == proto::ReplyTransfer::short_reply)
+	const std::optional<wire::WriteChunk> &room = call.call.chunks.reply;
+	if (plan.transfer == proto::ReplyTransfer::short_reply || !room)
 		return true;
 	const proto::Remainder remainder(field::xdr_buf::len(&reply), items);
-	return write_chunk(push, *call.call.chunks.reply, StreamReader(reply, remainder), plan.reduced_size, chain);
+	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size, chain);
 }
 
 /* Fills a chunk's segments in order (RFC 8166, 3.4.6). */

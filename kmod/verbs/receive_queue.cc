@@ -14,11 +14,9 @@ void ReceiveBuffer::completed(ib_cq *, ib_wc *completion)
 
 ReceiveQueue::~ReceiveQueue()
 {
-	while (ReceiveBuffer *const buffer = spare_.pop_front())
-		delete buffer;
+	spare_.delete_all();
 	/* Those of a chain that could not be posted: nothing completes them. */
-	while (ReceiveBuffer *const buffer = posted_.pop_front())
-		delete buffer;
+	posted_.delete_all();
 }
 
 ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept

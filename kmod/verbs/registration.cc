@@ -146,8 +146,7 @@ RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queu
 
 RegistrationPool::~RegistrationPool()
 {
-	while (Registration *const registration = free_.pop_front())
-		delete registration;
+	free_.delete_all();
 }
 
 Registration *RegistrationPool::make() noexcept

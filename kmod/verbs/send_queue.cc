@@ -92,10 +92,8 @@ Chain Chain::cut(std::uint32_t most) noexcept
 
 SendQueue::~SendQueue()
 {
-	while (SendBuffer *const buffer = free_.pop_front())
-		delete buffer;
-	while (SendBuffer *const buffer = in_queue_.pop_front())
-		delete buffer;
+	free_.delete_all();
+	in_queue_.delete_all();
 }
 
 SendBuffer *SendQueue::make(gfp_t gfp) noexcept

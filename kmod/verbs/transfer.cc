@@ -68,8 +68,7 @@ void Transfer::finish() noexcept
 
 TransferPool::~TransferPool()
 {
-	while (Transfer *const transfer = free_.pop_front())
-		delete transfer;
+	free_.delete_all();
 }
 
 Transfer *TransferPool::take(gfp_t gfp) noexcept
