@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Data in every shape, written, read back and compared, and how it travels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from expectations import mounted
+from workloads import fio, guest_python
+
+from lab import Guest, Mount, Pair
+
+pytestmark = pytest.mark.about("client", "server")
+
+
+def test_a_tree_of_small_files_is_written_listed_read_and_removed(
+        pair: Pair, version: str, full: bool) -> None:
+    """10,000 files, each with contents of its own, seen alike by client and server."""
+    count = 10_000 if full else 1_000
+    with mounted(pair, version, export="ext4") as mount:
+        pair.client.run(guest_python("tree.py", "write", "/mnt/tree", count), timeout=1800)
+        pair.server.run(guest_python("tree.py", "check", "/srv/nfs/ext4/tree", count), timeout=600)
+        mount.renew()
+        pair.client.run(guest_python("tree.py", "check", "/mnt/tree", count), timeout=1800)
+        pair.client.run(guest_python("tree.py", "remove", "/mnt/tree", count), timeout=1800)
+        assert pair.server.output("ls /srv/nfs/ext4") == ""
+
+
+def test_a_large_directory_is_listed(pair: Pair, version: str, full: bool) -> None:
+    """20,000 names, made by the server, all seen by the client, with and without attributes."""
+    count = 20_000 if full else 2_000
+    exported = "/srv/nfs/tmpfs/large"
+    expected = "".join(f"a-rather-long-name-in-a-large-directory-{number:05}\n"
+                       for number in range(count))
+    pair.server.run(f"mkdir {exported} && cd {exported} && "
+                    f"seq -f 'a-rather-long-name-in-a-large-directory-%05.0f' 0 {count - 1} | "
+                    "xargs touch", timeout=300)
+    with mounted(pair, version):
+        assert pair.client.output("ls /mnt/large", timeout=600) == expected
+        assert pair.client.output("ls -l /mnt/large | tail -n +2 | wc -l",
+                                  timeout=600).strip() == str(count)
+    pair.server.run(f"rm -r {exported}", timeout=300)
+
+
+@contextmanager
+def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
+    """Sets sunrpc's sysctls for the length of a block; the names have _ for the last dot."""
+    paths = {name: f"/proc/sys/sunrpc/{name.replace('__', '/')}" for name in settings}
+    before = {name: guest.read(path).strip() for name, path in paths.items()}
+    for name, value in settings.items():
+        guest.run(f"echo {value} >{paths[name]}")
+        assert guest.read(paths[name]).strip() == str(value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            guest.run(f"echo {value} >{paths[name]}")
+
+
+@pytest.mark.parametrize("client_inline", (1024, 4096, 65536))
+@pytest.mark.parametrize("server_inline", (4096, 65536))
+def test_the_smaller_inline_threshold_decides_about_chunks(
+        pair: Pair, version: str, server_inline: int, client_inline: int) -> None:
+    """Data that fits into a message goes in it, in both directions; longer data needs chunks."""
+    threshold = min(server_inline, client_inline)
+    with (sysctl(pair.server, svc_rdma__max_req_size=server_inline),
+          sysctl(pair.client, rdma_max_inline_read=client_inline,
+                 rdma_max_inline_write=client_inline),
+          mounted(pair, version) as mount):
+        for length in (threshold // 2, threshold * 2):
+            fits = length < threshold
+            pair.client.run("touch /mnt/file")
+            written = chunks_used(mount, f"head -c {length * 4} /dev/urandom >/tmp/file && "
+                                  f"dd if=/tmp/file of=/mnt/file bs={length} oflag=direct")
+            read = chunks_used(mount, f"dd if=/mnt/file of=/tmp/back bs={length} iflag=direct")
+            assert (written["read_chunks"] == 0) == fits, (length, written)
+            assert (read["write_chunks"] == 0) == fits, (length, read)
+            pair.client.run("cmp /tmp/file /tmp/back && rm /mnt/file")
+        fio(pair.client, "--bsrange=512-1m", "--size=8m", "--direct=1", "--iodepth=16",
+            "--rw=randwrite", "--directory=/mnt")
+        pair.client.run("rm /mnt/job*")
+
+
+def chunks_used(mount: Mount, command: str) -> dict[str, int]:
+    """How many chunk segments a command in the client took."""
+    columns = ("read_chunks", "write_chunks", "reply_chunks")
+    before = mount.stats()
+    mount.client.run(command)
+    after = mount.stats()
+    return {column: after.total(column) - before.total(column) for column in columns}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Devices with short queues and few of everything: slower, never stuck."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from expectations import mounted
+from workloads import fio
+
+from lab import Guest, Pair
+from lab.module import small_device_module
+
+
+@contextmanager
+def small_device(guest: Guest, **limits: int) -> Iterator[None]:
+    """Connections that the guest makes in this block have to do with such a device."""
+    wanted = " ".join(f"{name}={value}" for name, value in limits.items())
+    guest.run(f"insmod {small_device_module(guest.kernel)} {wanted}")
+    yield
+    guest.run("rmmod small_device")
+
+
+def exercise(pair: Pair, version: str) -> None:
+    """Everything from an eighth of a page to 1 MiB, many at a time."""
+    with mounted(pair, version):
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1",
+            "--size=8m", "--iodepth=16")
+        pair.client.run("rm /mnt/job*")
+
+
+@pytest.mark.about("server")
+@pytest.mark.versions("3", "4.2")
+def test_a_server_with_a_small_device_serves_everything(pair: Pair, version: str) -> None:
+    """A payload of 1 MiB takes more work requests than there is room for at a time."""
+    waits = "/proc/sys/sunrpc/svc_rdma/rdma_stat_sq_starve"
+    pair.server.run(f"echo 0 >{waits}")
+    with small_device(pair.server, max_qp_wr=24, max_cqe=48, max_send_sge=3, max_sge_rd=2):
+        exercise(pair, version)
+    assert int(pair.server.read(waits)) > 0, "nothing had to wait: the device was not small"
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("3", "4.2")
+def test_a_client_with_a_small_device_uses_what_there_is(pair: Pair, version: str) -> None:
+    """Few work requests, small and few registrations: few RPCs at a time."""
+    with small_device(pair.client, max_qp_wr=72, max_cqe=160, max_send_sge=1, max_mr=48,
+                      max_fast_reg_page_list_len=32):
+        exercise(pair, version)
