@@ -2,12 +2,13 @@
 """Our module for a kernel: where it is, and how it gets there."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 from lab.guest import LabError
 from lab.kernel import Kernel
-from lab.paths import CHECKOUT
+from lab.paths import CHECKOUT, GUEST_SCRIPTS
 
 
 def named_by_environment(kernel: Kernel) -> Path | None:
@@ -34,3 +35,18 @@ def build_module(kernel: Kernel) -> None:
     if built.returncode != 0:
         raise LabError(f"the module for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")
+
+
+def small_device_module(kernel: Kernel) -> Path:
+    """The module that makes a device say that it can do less: harness/guest/small-device."""
+    source = GUEST_SCRIPTS / "small-device"
+    directory = CHECKOUT / "build" / kernel.release / "small-device"
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("Kbuild", "small_device.c"):
+        shutil.copyfile(source / name, directory / name)
+    built = subprocess.run(["make", "-C", f"/lib/modules/{kernel.release}/build", f"M={directory}",
+                            "modules"], capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        raise LabError(f"small_device.ko for {kernel.release} does not build:\n"
+                       f"{built.stdout}{built.stderr}")
+    return directory / "small_device.ko"
