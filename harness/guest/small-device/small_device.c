@@ -9,7 +9,7 @@
 static char *device = "rxe0";
 module_param(device, charp, 0444);
 
-#define LIMIT(name)    \
+#define LIMIT(name)      \
 	static int name; \
 	module_param(name, int, 0444)
 
@@ -30,10 +30,10 @@ static int __init small_device_init(void)
 	if (!limited)
 		return -ENODEV;
 	before = limited->attrs;
-#define APPLY(name)                                      \
-	do {                                             \
-		if (name)                                \
-			limited->attrs.name = (name);    \
+#define APPLY(name)                                   \
+	do {                                          \
+		if (name)                             \
+			limited->attrs.name = (name); \
 	} while (0)
 	APPLY(max_qp_wr);
 	APPLY(max_cqe);
