@@ -112,7 +112,3 @@ def test_nfsd_is_stopped_and_the_module_unloaded_under_load(
                 assert not rdma_resources(pair.server)
                 pair.load_server_transport()
                 wait_for_round(processes)
-
-
-# Here belongs a device with little (few work requests, few registrations, three scatter/gather
-# elements), capped in the server, once there is a way to cap it.
