@@ -156,6 +156,15 @@ std::vector<Place> places(const Sent &sent)
 	return found;
 }
 
+TEST(AssembledCall, OfNothing_IsEmpty)
+{
+	const Assembly assembly;
+	EXPECT_EQ(assembly.shape(), CallShape::in_message);
+	EXPECT_EQ(assembly.size(), 0u);
+	EXPECT_EQ(assembly.position(), 0u);
+	EXPECT_EQ(assembly.filled(), 0u);
+}
+
 TEST(AssembledCall, WithoutReadChunks_IsInItsMessage)
 {
 	EXPECT_EQ(judge({.payload = 8}), (Judgement{CallShape::in_message, 8, 0, 0}));
@@ -402,6 +411,16 @@ TEST(CallSize, OfExactlyTheLimit_IsTaken)
 	const Sent long_with_item{.reads = {segment(0, 1, 100), segment(100, 1, 5)}};
 	EXPECT_EQ(with_limit(long_with_item, 108), std::nullopt);
 	EXPECT_EQ(with_limit(long_with_item, 107), CallError::too_large);
+}
+
+TEST(CallSize, IsLookedAtChunkByChunk)
+{
+	CallLimits limits = generous;
+	limits.stream = 100;
+	EXPECT_EQ(refusal({.reads = {segment(40, 1, 101), segment(41, 2, 4)}, .payload = 60}, limits),
+		  CallError::too_large);
+	EXPECT_EQ(refusal({.reads = {segment(40, 1, 100), segment(41, 2, 4)}, .payload = 60}, limits),
+		  CallError::position_unaligned);
 }
 
 TEST(CallSize, BeyondThirtyTwoBits_IsTooLarge)

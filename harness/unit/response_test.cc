@@ -81,6 +81,11 @@ Items all(const ReducedItems &reduced)
 	return {reduced.span().begin(), reduced.span().end()};
 }
 
+TEST(Item, AsConstructed_IsEmpty)
+{
+	EXPECT_EQ(Item(), (Item{0, 0}));
+}
+
 TEST(ReducedItems, AtFirst_AreNone)
 {
 	EXPECT_TRUE(ReducedItems().span().empty());
