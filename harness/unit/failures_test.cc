@@ -9,7 +9,7 @@ namespace {
 using wire::Xid;
 
 using Requester = int;
-using Failures = proto::Failures<Requester, 3>;
+using Failures = proto::Failures<Requester, 4>;
 
 constexpr Requester alice = 1;
 constexpr Requester bob = 2;
@@ -62,13 +62,13 @@ TEST(Failures, OfLongAgo_DoNotHideLaterOnes)
 TEST(Failures, BeyondTheirNumber_TakeTheOldestsPlace)
 {
 	Failures failures;
-	for (const std::uint32_t xid : {1u, 2u, 3u, 4u})
+	for (const std::uint32_t xid : {1u, 2u, 3u, 4u, 5u})
 		failures.remember(alice, Xid{xid}, 100);
 	EXPECT_FALSE(failures.recognise(alice, Xid{1}, 100));
-	for (const std::uint32_t xid : {2u, 3u, 4u})
+	for (const std::uint32_t xid : {2u, 3u, 4u, 5u})
 		EXPECT_TRUE(failures.recognise(alice, Xid{xid}, 100));
-	failures.remember(bob, Xid{5}, 100);
-	EXPECT_TRUE(failures.recognise(bob, Xid{5}, 100));
+	failures.remember(bob, Xid{6}, 100);
+	EXPECT_TRUE(failures.recognise(bob, Xid{6}, 100));
 }
 
 } // namespace
