@@ -117,7 +117,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Sorts by kernels and transports, so that each pair is booted once; what is short comes first."""
+    """Sorts by kernels and transports, so that each pair is booted once; the short come first."""
     def key(item: pytest.Function) -> tuple[tuple[int, int], bool, bool]:
         return (item.callspec.params["cell"].place(), bool(item.get_closest_marker("last")),
                 not item.get_closest_marker("every_cell"))

@@ -50,7 +50,7 @@ def rdma_resources(guest: Guest) -> Counter[str]:
 
 
 def wait_for_resources(guest: Guest, expected: Counter[str], timeout: float) -> None:
-    """Waits until a guest's transport holds this and no more. Nothing tells: it must be looked at."""
+    """Waits until a guest's transport holds this and no more; it can only be looked at."""
     deadline = time.monotonic() + timeout
     while (held := rdma_resources(guest)) != expected:
         assert time.monotonic() < deadline, f"after {timeout} s there is {held}, not {expected}"

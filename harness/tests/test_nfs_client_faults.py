@@ -93,7 +93,8 @@ def test_buffered_writes_in_tight_memory_go_on(pair: Pair, version: str, full: b
         assert after["max"] > before["max"], "memory was not tight"
         assert after["oom_kill"] == before["oom_kill"]
         mount.renew()
-        fio(pair.client, "--filename=/mnt/tight", f"--size={size}", "--bs=64k", "--rw=read", timeout=1800)
+        fio(pair.client, "--filename=/mnt/tight", f"--size={size}", "--bs=64k", "--rw=read",
+            timeout=1800)
         pair.client.run("rm /mnt/tight")
 
 

@@ -26,8 +26,8 @@ def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> N
     pair.client.run(f"echo '{probe}' >{TRACING}/kprobe_events && "
                     f"echo 1 >{TRACING}/events/lab/queue_pair/enable")
     with mounted(pair, version):
-        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1", "--size=8m",
-            "--iodepth=8")
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1",
+            "--size=8m", "--iodepth=8")
         asked = re.findall(r"send=(\d+) receive=(\d+)", pair.client.read(f"{TRACING}/trace"))
         pair.client.run("rm /mnt/job*")
     pair.client.run(f"echo 0 >{TRACING}/events/lab/queue_pair/enable && "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What NFS has besides files, at both ends: Kerberos, ACLs, extended attributes, long links, IPv6."""
+"""What NFS has besides files: Kerberos, ACLs, extended attributes, long links, IPv6."""
 
 import pytest
 from expectations import MEBIBYTE, mounted
