@@ -263,11 +263,16 @@ class Guest:
 
     # The kernel's log
 
-    def mark(self, text: str) -> None:
-        """Writes a line into the guest's kernel log, and waits until the log is here up to it."""
+    def note(self, text: str) -> str:
+        """Has a line written into the guest's kernel log, without waiting for it."""
         self._marks += 1
         line = f"lab: mark {self._marks}: {text}"
-        self.run(f"echo {shlex.quote(line)} >/dev/kmsg")
+        self.spawn(f"echo {shlex.quote(line)} >/dev/kmsg")
+        return line
+
+    def mark(self, text: str) -> None:
+        """Writes a line into the guest's kernel log, and waits until the log is here up to it."""
+        line = self.note(text)
         self.wait_for(lambda: any(message.text == line for message in self.kernel_log[-400:]),
                       60, "the kernel's log")
 

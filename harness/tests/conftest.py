@@ -103,7 +103,7 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     pairs = PAIRS
     if not FULL and not node.get_closest_marker("every_cell"):
         pairs, versions = (HEAVY_PAIR,), versions[-1:]
-        transports = [ABOUT[side][0] for side in about]
+        transports = [ABOUT[side][0] for side in about or ABOUT]
     clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
     return [Cell(server, client, *transport, version)
             for (server, client), transport, version in product(pairs, transports, versions)
@@ -185,7 +185,7 @@ def pair(request: pytest.FixtureRequest, cell: Cell, keeper: PairKeeper) -> Pair
     """A server and a client, booted and set up, nothing mounted."""
     kept = keeper.get(cell)
     for guest in kept.guests:
-        guest.mark(f"{request.node.name} begins")
+        guest.note(f"{request.node.name} begins")
     return kept
 
 
