@@ -47,12 +47,13 @@ int rpcordma_start(void)
 		rpcordma_workqueue_destroy();
 		return error;
 	}
-	int error = rpcordma_server_start();
+	/* The server last: it may have a listener from then on. */
+	int error = rpcordma_client_start();
 	if (error == 0) {
-		error = rpcordma_client_start();
+		error = rpcordma_server_start();
 		if (error == 0)
 			return 0;
-		rpcordma_server_stop();
+		rpcordma_client_stop();
 	}
 	if (error == -kernel::EEXIST)
 		rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r rpcrdma), "
@@ -64,8 +65,8 @@ int rpcordma_start(void)
 
 void rpcordma_stop(void)
 {
-	rpcordma_client_stop();
 	rpcordma_server_stop();
+	rpcordma_client_stop();
 	rpcordma_sysctls_unregister();
 	rpcordma_workqueue_destroy();
 	for (const LiveObject &kind : kinds) {

@@ -45,6 +45,8 @@ struct Sent {
 	std::optional<Segments> reply = {};
 	/// None in RDMA_NOMSG.
 	std::optional<std::size_t> payload = {};
+	/// What stands in front of each item: how long it is said to be.
+	std::uint32_t count = 1;
 };
 
 /// The same where it was received. Stays where it is, because an Assembly refers to it.
@@ -73,7 +75,13 @@ class Arrived {
 		const auto encode = sent.payload ? wire::encode_msg : wire::encode_nomsg;
 		EXPECT_EQ(encode(bytes, xid, 1, chunks), bytes.size());
 		if (sent.payload) {
-			const std::vector<std::byte> payload = payload_of(*sent.payload);
+			std::vector<std::byte> payload = payload_of(*sent.payload);
+			for (const ReadSegment &read : sent.reads) {
+				const std::size_t position = std::to_underlying(read.position);
+				if (position >= 12 && position <= payload.size())
+					wire::store_u32(std::span(payload).subspan(position - 4).first<4>(),
+							sent.count);
+			}
 			bytes.insert(bytes.end(), payload.begin(), payload.end());
 		}
 		return bytes;
@@ -219,6 +227,16 @@ TEST(AssembledCall, WhoseItemIsWithinTheRpcHeader_IsInOnePlace)
 	EXPECT_EQ(judge({.reads = {segment(40, 1, 10)}, .payload = 60}), (Judgement{CallShape::one_item, 72, 40, 12}));
 }
 
+TEST(AssembledCall, WhoseItemGoesOnBehindItsChunk_IsInOnePlace)
+{
+	const Reads reads{segment(48, 1, 8), segment(48, 2, 2)};
+	EXPECT_EQ(judge({.reads = reads, .payload = 60, .count = 10}), (Judgement{CallShape::one_item, 72, 48, 12}));
+	EXPECT_EQ(judge({.reads = reads, .payload = 60, .count = 11}), (Judgement{CallShape::contiguous, 72, 0, 72}));
+	EXPECT_EQ(judge({.reads = reads, .payload = 60, .count = 0xffffffff}),
+		  (Judgement{CallShape::contiguous, 72, 0, 72}));
+	EXPECT_EQ(judge({.reads = reads, .payload = 60, .count = 0}), (Judgement{CallShape::one_item, 72, 48, 12}));
+}
+
 TEST(AssembledCall, WithAnEmptyItem_IsInItsMessage)
 {
 	EXPECT_EQ(judge({.reads = {segment(48, 1, 0)}, .payload = 60}), (Judgement{CallShape::in_message, 60, 0, 0}));
@@ -272,12 +290,12 @@ TEST(AssembledCall, OfItemsThatFollowEachOther_HasNothingBetweenThem)
 	EXPECT_EQ(judge(sent), (Judgement{CallShape::contiguous, 76, 0, 76}));
 }
 
-TEST(AssembledCall, OfSeveralEmptyItems_IsStillPutTogether)
+TEST(AssembledCall, OfSeveralItemsOfWhichSomeAreEmpty_IsPutTogether)
 {
-	EXPECT_EQ(places({.reads = {segment(40, 1, 0), segment(52, 2, 0)}, .payload = 60}),
-		  (std::vector<Place>{{0, 40}, {40, 12}, {52, 8}}));
 	EXPECT_EQ(judge({.reads = {segment(40, 1, 0), segment(52, 2, 0)}, .payload = 60}),
-		  (Judgement{CallShape::contiguous, 60, 0, 60}));
+		  (Judgement{CallShape::in_message, 60, 0, 0}));
+	EXPECT_EQ(places({.reads = {segment(40, 1, 0), segment(52, 2, 8)}, .payload = 60}),
+		  (std::vector<Place>{{0, 40}, {40, 12}, {52, 8, 2, 8}, {60, 8}}));
 	EXPECT_EQ(judge({.reads = {segment(40, 1, 8), segment(48, 2, 0)}, .payload = 60}),
 		  (Judgement{CallShape::contiguous, 68, 0, 68}));
 }

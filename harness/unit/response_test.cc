@@ -102,6 +102,19 @@ TEST(ReducedItems, AsManyAsThereAreChunks_AreTaken)
 	EXPECT_EQ(all(items), (Items{{20, 100}, {120, 7}}));
 }
 
+TEST(ReducedItems, BehindTheEndOfTheReply_LeaveTheirChunksUnused)
+{
+	const Offered offered({segments({100}), segments({100}), segments({100})});
+	ReducedItems items;
+	EXPECT_TRUE(items.add({20, 8}, offered->writes));
+	EXPECT_TRUE(items.add({40, 8}, offered->writes));
+	EXPECT_TRUE(items.add({60, 8}, offered->writes));
+	items.end_at(41);
+	EXPECT_EQ(all(items), (Items{{20, 8}, {40, 8}, {0, 0}}));
+	items.end_at(40);
+	EXPECT_EQ(all(items), (Items{{20, 8}, {0, 0}, {0, 0}}));
+}
+
 TEST(ReducedItems, WithoutAWriteList_StayInTheStream)
 {
 	const Offered offered({}, segments({1000}));

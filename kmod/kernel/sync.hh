@@ -86,6 +86,11 @@ class Completion {
 	{
 		return wait_for_completion_timeout(completion_.get(), jiffies) != 0;
 	}
+	/* What is left of that time when it has happened; 0 if it has not. */
+	[[nodiscard]] unsigned long wait_within(unsigned long jiffies) noexcept
+	{
+		return wait_for_completion_timeout(completion_.get(), jiffies);
+	}
 	/* For what is certain to happen: the caller says why. */
 	void wait() noexcept
 	{

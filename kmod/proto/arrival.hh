@@ -9,7 +9,7 @@
 
 namespace rpcordma::proto {
 
-/// A Call with a well-formed header. Its chunks have not been judged: see assemble().
+/// A Call with a well-formed header. Its chunks have not been judged: see Assembly::of().
 struct Call {
 	wire::Xid xid;
 	/// A request: how many Replies the requester can take at once.
@@ -46,7 +46,7 @@ struct ReverseReply {
 	wire::Bytes payload;
 };
 
-/// Nothing that may be answered: counted, traced and forgotten.
+/// Nothing that may be answered: traced and forgotten.
 enum class Ignored : std::uint8_t {
 	/// The four fixed fields are not all there, so that there is nobody to answer.
 	too_short,

@@ -54,6 +54,17 @@ std::uint64_t base_size(const Call &call) noexcept
 	return call.is_long ? chunk_length(call.chunks.reads, 0) : call.payload.size();
 }
 
+/// Whether the chunk at `position`, the only one, holds all of a counted item: upper layers look for such an item's bytes in
+/// the memory that is filled, and not behind it. They also want to see the RPC header in one place.
+bool is_one_item(const Call &call, std::uint32_t position) noexcept
+{
+	if (position < smallest_rpc_call)
+		return false;
+	const std::uint64_t length = chunk_length(call.chunks.reads, position);
+	const wire::Bytes count = call.payload.subspan(position - wire::xdr_unit, wire::xdr_unit);
+	return length != 0 && wire::load_u32(count.first<wire::xdr_unit>()) <= length;
+}
+
 } // namespace
 
 std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimits &limits) noexcept
@@ -92,12 +103,11 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 	Assembly assembly(call);
 	assembly.size_ = static_cast<std::uint32_t>(base + inserted);
 	const std::uint32_t first = position_after(reads, 0);
-	/* Upper layers want to see the RPC header in one place. */
-	if (call.is_long || chunks > 1 || (inserted != 0 && first < smallest_rpc_call)) {
-		assembly.shape_ = CallShape::contiguous;
-	} else if (inserted != 0) {
+	if (!call.is_long && chunks == 1 && is_one_item(call, first)) {
 		assembly.shape_ = CallShape::one_item;
 		assembly.position_ = first;
+	} else if (call.is_long || inserted != 0) {
+		assembly.shape_ = CallShape::contiguous;
 	}
 	return assembly;
 }

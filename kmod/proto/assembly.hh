@@ -47,7 +47,8 @@ enum class CallError : std::uint8_t {
 enum class CallShape : std::uint8_t {
 	/// All of it is in the message.
 	in_message,
-	/// A head in the message, one item that is read, a tail in the message.
+	/// A head in the message, one item that is read, a tail in the message. The item is all in the chunk: its count stands
+	/// in front of it and says no more than that.
 	one_item,
 	/// One stretch of memory.
 	contiguous,

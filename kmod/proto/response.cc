@@ -32,6 +32,14 @@ bool ReducedItems::add(Item item, const wire::WriteList &writes) noexcept
 	return true;
 }
 
+void ReducedItems::end_at(std::uint32_t size) noexcept
+{
+	for (Item &item : std::span(items_).first(count_)) {
+		if (item.offset >= size)
+			item = {};
+	}
+}
+
 std::optional<Item> Remainder::next() noexcept
 {
 	while (at_ < size_) {

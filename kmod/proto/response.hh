@@ -27,6 +27,9 @@ class ReducedItems {
 	/// is too short, or the item begins before the end of the last: such a Reply cannot be sent.
 	[[nodiscard]] bool add(Item item, const wire::WriteList &writes) noexcept;
 
+	/// The Reply turned out to have no more than `size` bytes: what would begin behind it is no part of it.
+	void end_at(std::uint32_t size) noexcept;
+
 	[[nodiscard]] std::span<const Item> span() const noexcept
 	{
 		return std::span(items_).first(count_);

@@ -89,7 +89,7 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 	const std::uint32_t page_limit = (Pages::most - 2) * proto::page_size;
 	const proto::CallLimits limits{
 		.stream = std::min(field::svc_serv::sv_max_mesg(field::svc_xprt::xpt_server(xprt())), page_limit),
-		.segments = most_segments,
+		.segments = std::min(most_segments, endpoint_->most_read_segments()),
 		.room_segments = most_segments,
 		.reply_threshold = endpoint_->agreement().inline_thresholds.reply,
 	};

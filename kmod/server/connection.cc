@@ -184,6 +184,9 @@ void Connection::established() noexcept
 void Connection::lost() noexcept
 {
 	room_.end();
+	/* Or Calls of the reverse direction would be tried again and again until a thread has closed the connection. */
+	if (rpc_xprt *const reverse = field::svc_xprt::xpt_bc_xprt(xprt()))
+		xprt_disconnect_done(reverse);
 	svc_xprt_deferred_close(xprt());
 }
 
@@ -230,8 +233,9 @@ bool Connection::reserve(std::uint32_t requests) noexcept
 	return outcome == RoomQueue::Outcome::granted;
 }
 
-/* Shortens a chain that is too long for the send queue from its front. Sleeps until the device has done that part. */
-bool Connection::post_front(verbs::Chain &chain) noexcept
+/* Shortens a chain that is too long for the send queue from its front. Sleeps until the device has done that part. `owner`
+ * watches the chain. */
+bool Connection::post_front(verbs::Chain &chain, const verbs::Signal &owner, wire::Xid xid) noexcept
 {
 	struct Step : verbs::Signal {
 		Step() noexcept
@@ -246,10 +250,17 @@ bool Connection::post_front(verbs::Chain &chain) noexcept
 		Step step;
 		if (!reserve(most) || !endpoint_->sends().post(chain.cut(most), step))
 			return false;
-		/* Done or flushed, it completes. */
-		step.done.wait();
-		if (endpoint_->is_lost())
+		if (!step.done.wait(patience)) {
+			endpoint_->lose("send queue", "full for too long");
+			/* Flushes the queue: the step completes, whatever the requester does. */
+			endpoint_->break_off();
+			step.done.wait();
+		}
+		if (endpoint_->is_lost()) {
+			remember_failure(owner, xid);
+			remember_failure(step, xid);
 			return false;
+		}
 	}
 	return true;
 }

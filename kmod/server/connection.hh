@@ -53,7 +53,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args) noexcept;
 	static void close_reverse(rpc_xprt *xprt) noexcept;
 	[[nodiscard]] static int send_reverse(rpc_rqst *rqst) noexcept;
-	/* Ends the connection. No other operation but release() begins afterwards. */
+	/* Ends the connection. What begins afterwards finds that nothing can be sent. */
 	void detach() noexcept;
 
     private:
@@ -75,7 +75,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] bool prepare(verbs::Transfer &transfer, const wire::Segment &remote,
 				   verbs::Direction direction) noexcept;
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
-	[[nodiscard]] bool post_front(verbs::Chain &chain) noexcept;
+	[[nodiscard]] bool post_front(verbs::Chain &chain, const verbs::Signal &owner, wire::Xid xid) noexcept;
 
 	/* call.cc */
 	struct Work {

@@ -72,21 +72,24 @@ int Listener::listen() noexcept
 	rpcordma_svc_set_local(xprt(), bound);
 	{
 		kernel::Guard guard(lock_);
-		if (!is_detached_) {
+		error = useless_ == id ? -kernel::ENODEV : 0;
+		if (error == 0 && !is_detached_) {
 			id_ = id;
 			return 0;
 		}
 	}
 	rdma_destroy_id(id);
-	return 0;
+	return error;
 }
 
 void Listener::listen_again() noexcept
 {
 	const int error = listen();
 	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(address_.get()), "listens again", error);
-	if (error == 0)
+	if (error == 0) {
+		delay_ = 0;
 		return;
+	}
 	delay_ = std::clamp(2 * delay_, first_delay, longest_delay);
 	rpcordma_queue_delayed_work(again_.get(), delay_);
 }
@@ -145,9 +148,11 @@ int Listener::lose(rdma_cm_id *id) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
-		/* Not ours any more: who took it destroys it. */
-		if (id_ != id)
+		/* Who has taken it, or is making it, destroys it. */
+		if (id_ != id) {
+			useless_ = id;
 			return 0;
+		}
 		id_ = nullptr;
 		if (!is_detached_)
 			rpcordma_queue_delayed_work(again_.get(), 0);

@@ -72,6 +72,8 @@ class Listener final : public kernel::Heap {
 	kernel::SpinLock lock_;
 	/* Null while there is nothing to listen on. */
 	rdma_cm_id *id_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
+	/* The last identifier that became useless while it was none of ours, or not yet. */
+	rdma_cm_id *useless_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	bool is_detached_ RPCORDMA_GUARDED_BY(lock_) = false;
 	kernel::List<ConnectRequest> waiting_ RPCORDMA_GUARDED_BY(lock_);
 };

@@ -35,19 +35,17 @@ void copy(const Pages &pages, std::uint32_t offset, wire::Bytes bytes) noexcept
 	}
 }
 
+/* Roundup padding: there is nothing to read for it, and the page held something else before. */
+void clear(const Pages &pages, std::uint32_t from, std::uint32_t to) noexcept
+{
+	for (; from < to; from++)
+		bytes_of(pages[from / proto::page_size])[from % proto::page_size] = {};
+}
+
 } // namespace
 
 int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
 {
-	bool has_to_wait;
-	{
-		kernel::Guard guard(lock_);
-		has_to_wait = reading_.size() >= most_reading_;
-		if (has_to_wait)
-			waiting_.push_back(call);
-	}
-	if (has_to_wait)
-		return 0;
 	Pull *const pull = make_pull();
 	if (!pull) {
 		release(call);
@@ -55,11 +53,20 @@ int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
 		return 0;
 	}
 	pull->call = &call;
-	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly.filled()));
+	bool has_to_wait;
 	{
 		kernel::Guard guard(lock_);
-		reading_.push_back(*pull);
+		has_to_wait = reading_.size() >= most_reading_;
+		if (has_to_wait) {
+			waiting_.push_back(call);
+			free_pulls_.push_front(*pull);
+		} else {
+			reading_.push_back(*pull);
+		}
 	}
+	if (has_to_wait)
+		return 0;
+	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly.filled()));
 	/* What has been posted goes on: everything is kept until the connection has ended. */
 	if (!read(*pull))
 		endpoint_->lose("RDMA Read", "not posted");
@@ -81,18 +88,23 @@ Pull *Connection::make_pull() noexcept
 
 bool Connection::read(Pull &pull) noexcept
 {
+	const proto::Assembly &assembly = pull.call->assembly;
+	const wire::Xid xid = pull.call->call.xid;
 	verbs::Chain chain;
-	proto::Pieces pieces = pull.call->assembly.pieces();
+	std::uint32_t filled = 0;
+	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
+		clear(pull.pages, filled, piece->offset);
+		filled = piece->offset + piece->length;
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
 			copy(pull.pages, piece->offset, *bytes);
 		else if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset, chain))
 			return false;
 	}
-	rpcordma_trace_call_pulled(peer(), static_cast<u32>(pull.call->call.xid), pull.call->assembly.filled(),
-				   chain.count);
-	pull.watch(chain);
-	return post_front(chain) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
+	clear(pull.pages, filled, assembly.filled());
+	rpcordma_trace_call_pulled(peer(), static_cast<u32>(xid), assembly.filled(), chain.count);
+	pull.watch(endpoint_->sends(), chain);
+	return post_front(chain, pull, xid) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
 }
 
 bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset,
@@ -124,6 +136,8 @@ bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uin
 void Connection::pulled(Pull &pull) noexcept
 {
 	remember_failure(pull, pull.call->call.xid);
+	finish(pull.transfers);
+	room_.room();
 	/* The connection ends, and everything with it. */
 	if (endpoint_->is_lost())
 		return;
@@ -144,8 +158,6 @@ int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
 	page **const pages = field::svc_rqst::rq_pages(rqst);
 	const std::uint32_t count = pull.pages.count();
 
-	finish(pull.transfers);
-	room_.room();
 	pull.pages.give(pages);
 	field::svc_rqst::rq_respages(rqst) = pages + count;
 	field::svc_rqst::rq_next_page(rqst) = pages + count;

@@ -20,10 +20,13 @@ int Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
 int Connection::send(svc_rqst *rqst) noexcept
 {
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
+	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
+	/* The upper layer may have named an item, and given it up for lack of room. */
+	call.items.end_at(reply_size);
 	const std::span<const proto::Item> items = call.items.span();
 
-	const auto plan = proto::plan_reply(field::xdr_buf::len(&field::svc_rqst::rq_res(rqst)), items,
-					    call.call.chunks, endpoint_->agreement().inline_thresholds.reply);
+	const auto plan =
+		proto::plan_reply(reply_size, items, call.call.chunks, endpoint_->agreement().inline_thresholds.reply);
 	if (!plan) {
 		rpcordma_trace_call_refused(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.error()));
 		refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
@@ -61,8 +64,8 @@ bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPl
 	if (push) {
 		if (!write(*push, call, reply, plan, chain))
 			return false;
-		push->watch(chain);
-		if (!post_front(chain))
+		push->watch(sends, chain);
+		if (!post_front(chain, *push, push->xid))
 			return false;
 	}
 	const std::uint32_t requests = chain.count + 1;

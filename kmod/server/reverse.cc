@@ -62,9 +62,16 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 	field::rpc_xprt::max_payload(xprt) = of(connection).endpoint_->agreement().inline_thresholds.reply;
 	set_window(xprt, 1);
 
-	/* The svc_xprt drops this reference at its end. */
-	field::svc_xprt::xpt_bc_xprt(connection) = xprt_get(xprt);
 	field::rpc_xprt::bc_xprt(xprt) = connection;
+
+	/* Two services may ask at a time. The svc_xprt drops its reference at its end. */
+	rpc_xprt *none = nullptr;
+	const std::atomic_ref<rpc_xprt *> reverse(field::svc_xprt::xpt_bc_xprt(connection));
+	if (!reverse.compare_exchange_strong(none, xprt_get(xprt))) {
+		xprt_put(xprt);
+		close_reverse(xprt);
+		return kernel::error_pointer<rpc_xprt>(-kernel::EEXIST);
+	}
 	return xprt;
 }
 
@@ -87,13 +94,16 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	if (endpoint_->is_lost())
 		return -kernel::ENOTCONN;
 	const std::uint32_t seen = room_events_.load();
-	verbs::SendBuffer *const buffer = room_.is_crowded() ? nullptr :
-							       endpoint_->sends().begin(1, kernel::GFP_ATTEMPT);
-	if (!buffer) {
+	if (room_.is_crowded() || !endpoint_->sends().reserve(1)) {
 		xprt_wait_for_buffer_space(xprt);
 		if (room_events_.load() != seen)
 			xprt_write_space(xprt);
 		return -kernel::EAGAIN;
+	}
+	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_ATTEMPT);
+	if (!buffer) {
+		endpoint_->sends().release(1);
+		return -kernel::ENOBUFS;
 	}
 	const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
 	const unsigned int size = field::xdr_buf::len(&call);

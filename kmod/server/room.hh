@@ -20,7 +20,8 @@ class RoomQueue {
 		return waiting_.load() != 0;
 	}
 	/* Calls `attempt` until it returns true: at once where nobody waits, else, one thread at a time and after each room(),
-	 * in the order of arrival. Ends when nothing happens for `patience` jiffies. `attempt` may sleep. Process context. */
+	 * in the order of arrival. A thread whose turn it is waits for no longer than `patience` jiffies. `attempt` may
+	 * sleep. Process context. */
 	template <typename Attempt> [[nodiscard]] Outcome acquire(unsigned long patience, Attempt attempt) noexcept
 	{
 		if (!is_crowded() && attempt())
@@ -33,9 +34,15 @@ class RoomQueue {
 			outcome = begin_turn(waiter);
 			if (outcome != Outcome::granted)
 				break;
-			if (waiter.has_turn && attempt())
+			if (!waiter.has_turn) {
+				/* Those in front have no longer than that each. */
+				(void)waiter.woken.wait(patience);
+				continue;
+			}
+			if (attempt())
 				break;
-			if (!waiter.woken.wait(patience)) {
+			patience = waiter.woken.wait_within(patience);
+			if (patience == 0) {
 				outcome = Outcome::timed_out;
 				break;
 			}

@@ -193,6 +193,8 @@ ConnectOutcome Endpoint::make_acceptable(const wire::PrivateData &requester, con
 	if (const Outcome outcome = check_device(depths); outcome != Outcome::connected)
 		return outcome;
 	credits_ = depths.credits;
+	/* Half of the registrations, so that two such Calls do not wait for each other. */
+	most_read_segments_ = rpcordma_is_iwarp(field::rdma_cm_id::device(id_)) ? depths.transfers / 2 : ~0u;
 	const bool made = create_queues(depths, agreement_.inline_thresholds.reply, own_.receive_size) &&
 			  sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
 			  receives_->provide(std::min(depths.receive, proto::Grants::first + wishes.spare_receives), 0,
@@ -216,7 +218,10 @@ bool Endpoint::accept(u8 reads) noexcept
 	field::rdma_conn_param::initiator_depth(wanted) = usable;
 	field::rdma_conn_param::responder_resources(wanted) = 0;
 	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
-	return rdma_accept(id_, wanted) == 0;
+	rdma_lock_handler(id_);
+	const int error = rdma_accept(id_, wanted);
+	rdma_unlock_handler(id_);
+	return error == 0;
 }
 
 bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexcept

@@ -46,8 +46,8 @@ class Endpoint final : public kernel::Heap,
 		       private SendQueue::Listener,
 		       private RegistrationPool::Listener {
     public:
-	/* Who uses the connection. Called in process context, never after stop() but for completions that stop() waits
-	 * for. */
+	/* Who uses the connection. Called in process context. After stop() only established() may still come, but for
+	 * completions that stop() waits for; an acceptor's lost() may come as soon as adopt() has begun. */
 	struct User {
 		/* A message came; the user gives the buffer back to receives(). */
 		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
@@ -93,7 +93,7 @@ class Endpoint final : public kernel::Heap,
 		return endpoint;
 	}
 	/* Accepts; established() says when that is through. `reads` is what the requester offered: RDMA Reads at a time.
-	 * The user is called from here on. False: stop() is due. Process context. */
+	 * False: stop() is due. Process context. */
 	[[nodiscard]] bool accept(u8 reads) noexcept;
 
 	explicit Endpoint(User &user) noexcept
@@ -134,6 +134,11 @@ class Endpoint final : public kernel::Heap,
 	[[nodiscard]] std::uint32_t most_segments() const noexcept
 	{
 		return most_segments_;
+	}
+	/* The most segments that one Call's RDMA Reads may have, where each takes a registration of its own. */
+	[[nodiscard]] std::uint32_t most_read_segments() const noexcept
+	{
+		return most_read_segments_;
 	}
 	[[nodiscard]] const sockaddr *source() const noexcept;
 	[[nodiscard]] const sockaddr *destination() const noexcept;
@@ -207,6 +212,7 @@ class Endpoint final : public kernel::Heap,
 	proto::Agreement agreement_ = proto::agree({}, {});
 	std::uint32_t credits_ = 0;
 	std::uint32_t most_segments_ = 0;
+	std::uint32_t most_read_segments_ = 0;
 
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;

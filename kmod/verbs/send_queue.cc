@@ -50,8 +50,9 @@ void Signal::note(unsigned int status) noexcept
 	queue_->failed(status);
 }
 
-void Signal::watch(const Chain &chain) noexcept
+void Signal::watch(SendQueue &queue, const Chain &chain) noexcept
 {
+	queue_ = &queue;
 	failure_ = kernel::IB_WC_SUCCESS;
 	ib_send_wr *request = chain.first;
 	for (std::uint32_t i = 0; i < chain.count; i++, request = field::ib_send_wr::next(request))
@@ -140,12 +141,6 @@ SendBuffer *SendQueue::take(gfp_t gfp) noexcept
 			return buffer;
 	}
 	return make(gfp);
-}
-
-void SendQueue::put_back(SendBuffer &buffer) noexcept
-{
-	kernel::Guard guard(lock_);
-	free_.push_front(buffer);
 }
 
 SendBuffer *SendQueue::begin(std::uint32_t requests, gfp_t gfp) noexcept

@@ -51,8 +51,8 @@ class Signal {
 	{
 		return cqe_.get();
 	}
-	/* Hears of the failure of a chain's work requests too, which are not signalled. */
-	void watch(const Chain &chain) noexcept;
+	/* Hears of the failure of a chain's work requests too, which will be posted to `queue` and are not signalled. */
+	void watch(SendQueue &queue, const Chain &chain) noexcept;
 	/* What the first of them failed with, IB_WC_SUCCESS where none did. One that was flushed has not failed. */
 	[[nodiscard]] unsigned int failure() const noexcept
 	{
@@ -149,7 +149,6 @@ class SendQueue : public kernel::Heap {
 	void release(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* A buffer for one message; null where there is no memory. */
 	[[nodiscard]] SendBuffer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
-	void put_back(SendBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Both: a buffer, and room for its Send and what goes with it, `requests` in all; null where there is none now. */
 	[[nodiscard]] SendBuffer *begin(std::uint32_t requests, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Undoes begin(). */

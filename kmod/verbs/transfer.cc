@@ -9,6 +9,8 @@ namespace {
 
 /* Room for the pages of a small RPC. */
 constexpr std::uint32_t least_entries = 4;
+/* Each may have grown to some 9 KiB. */
+constexpr std::uint32_t most_kept = 128;
 
 bool follows(const PagePiece &piece, const PagePiece &last) noexcept
 {
@@ -84,8 +86,12 @@ Transfer *TransferPool::take(gfp_t gfp) noexcept
 void TransferPool::give_back(Transfers &from) noexcept
 {
 	kernel::Guard guard(lock_);
-	while (Transfer *const transfer = from.pop_front())
-		free_.push_front(*transfer);
+	while (Transfer *const transfer = from.pop_front()) {
+		if (free_.size() == most_kept)
+			delete transfer;
+		else
+			free_.push_front(*transfer);
+	}
 }
 
 } // namespace rpcordma::verbs

@@ -60,7 +60,7 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 /* The transfers of one RPC, or some of them. */
 using Transfers = kernel::List<Transfer>;
 
-/* Keeps transfers for the next RPC. */
+/* Keeps some transfers for the next RPCs. */
 class TransferPool {
     public:
 	TransferPool() = default;
