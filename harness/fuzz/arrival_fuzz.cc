@@ -34,6 +34,12 @@ std::uint64_t all_lengths(const wire::ReadList &reads)
 	return length;
 }
 
+/// What an item's count says, in front of where it stands.
+std::uint32_t count_before(wire::Bytes payload, std::uint32_t position)
+{
+	return wire::load_u32(payload.first(position).last<wire::xdr_unit>());
+}
+
 void require_pieces(const proto::Call &call, const proto::Assembly &assembly)
 {
 	std::uint64_t end = 0;
@@ -76,6 +82,9 @@ void require_shape(const proto::Call &call, const proto::Assembly &assembly, con
 		require(!call.is_long && assembly.position() <= call.payload.size(), "an item is within the payload");
 		require(assembly.position() >= proto::smallest_rpc_call, "an item is behind the RPC header");
 		require(assembly.filled() + call.payload.size() == assembly.size(), "an item and the payload are all");
+		require(count_before(call.payload, assembly.position()) <= all_lengths(call.chunks.reads), "an item is "
+													   "all in its "
+													   "chunk");
 		break;
 	case proto::CallShape::contiguous:
 		require(assembly.filled() == assembly.size(), "all is to be filled");

@@ -47,6 +47,8 @@ void require_items(Items items, const wire::WriteList &writes)
 	auto chunk = writes.begin();
 	for (const proto::Item &item : items) {
 		require(item.length <= (*chunk++).length(), "an item fits its Write chunk");
+		if (item.length == 0)
+			continue;
 		require(item.offset >= end, "items are in order");
 		end = std::uint64_t{item.offset} + item.length;
 	}
@@ -85,7 +87,9 @@ std::uint64_t header_size(const wire::Chunks &chunks)
 
 void require_plan(std::uint32_t size, Items items, const wire::Chunks &chunks, std::uint32_t threshold)
 {
-	const bool is_whole = items.empty() || std::uint64_t{items.back().offset} + items.back().length <= size;
+	const bool is_whole = std::all_of(items.begin(), items.end(), [size](const proto::Item &item) {
+		return std::uint64_t{item.offset} + item.length <= size;
+	});
 	const std::uint64_t reduced = proto::reduced_size(size, items);
 	const std::uint64_t header = header_size(chunks);
 	const bool fits_message = header + reduced <= threshold;
@@ -195,8 +199,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 		return 0;
 
 	FuzzedDataProvider for_items(numbers.data(), numbers.size());
-	const proto::ReducedItems reduced = items_of(for_items, chunks->writes);
+	proto::ReducedItems reduced = items_of(for_items, chunks->writes);
 	const Items items = reduced.span();
+	if (for_items.ConsumeBool()) {
+		reduced.end_at(reply_size);
+		for (const proto::Item &item : items)
+			require(item.length == 0 || item.offset < reply_size, "an item begins within the Reply");
+	}
 	require_items(items, chunks->writes);
 	require_remainder(reply_size, items);
 	require_plan(reply_size, items, *chunks, threshold);
