@@ -9,7 +9,7 @@ out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all module install uninstall demo check check-build check-unit check-nfs check-install fuzz lint format vm \
+.PHONY: all module install uninstall demo check check-build check-unit check-nfs check-install bench fuzz lint format vm \
 	compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
@@ -63,6 +63,11 @@ check-build:
 check-install:
 	@scripts/setup build lab
 	@scripts/check-install
+
+## make bench             instructions per NFS operation, ours and the in-tree module's, and their ratio
+bench:
+	@scripts/setup build lab
+	@scripts/bench
 
 ## make fuzz              the fuzzers alone, SECONDS=n for each
 fuzz:

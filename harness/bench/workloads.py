@@ -81,14 +81,13 @@ class Transfer:
         """Read rows: what was read in the timed part, read once more, is what was put there."""
         if self.write:
             return "true"
-        return (f"dd if={MOUNT_POINT}/{self.file} bs=1M iflag=direct status=none | "
-                f"cmp - {SCRATCH}/source")
+        return (f"dd if={MOUNT_POINT}/{self.file} bs=1M count={self.size // MEBIBYTE} iflag=direct status=none | "
+                f"cmp -n {self.size} - {SCRATCH}/source")
 
     @property
     def verify_unmounted(self) -> str:
-        """What the server has is what was written in the timed part, or still what was put there."""
-        expected = "expected" if self.write else "source"
-        return f"cmp -n {self.size} {EXPORT}/{self.file} {SCRATCH}/{expected}"
+        """Write rows: what the server has is what was written in the timed part."""
+        return f"cmp -n {self.size} {EXPORT}/{self.file} {SCRATCH}/expected" if self.write else "true"
 
     def sample(self, output: str) -> Sample:
         """Takes what the timed command printed."""
