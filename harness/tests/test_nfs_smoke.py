@@ -7,8 +7,9 @@ from expectations import MEBIBYTE, mounted, rdma_resources
 from lab import Pair
 from lab.nfs import OURS
 
-SEVERAL_MEBIBYTES = 3 * MEBIBYTE
-SMALL_FILES = 50
+# Little of everything, and the cheapest checksum: emulated machines run this in every cell.
+SEVERAL_MEBIBYTES = 2 * MEBIBYTE
+SMALL_FILES = 30
 EXPORTED = "/srv/nfs/tmpfs"
 
 
@@ -17,20 +18,20 @@ def test_files_large_and_small_travel_each_way(pair: Pair, version: str) -> None
     """What the client writes is what the server has, and the other way round."""
     with mounted(pair, version) as mount:
         written = pair.client.output(
-            f"head -c {SEVERAL_MEBIBYTES} /dev/urandom | tee /mnt/up | sha256sum; sync /mnt/up; "
+            f"head -c {SEVERAL_MEBIBYTES} /dev/urandom | tee /mnt/up | md5sum; sync /mnt/up; "
             f"mkdir /mnt/d && cd /mnt/d && for i in $(seq {SMALL_FILES}); do "
             "printf 'file %d\\n' $i >f$i || exit 1; done", timeout=300)
         small = "".join(f"file {number}\n" for number in range(1, SMALL_FILES + 1))
         received = pair.server.output(
-            f"cd {EXPORTED}; sha256sum <up; cat $(seq -f d/f%g {SMALL_FILES}); "
-            f"head -c {SEVERAL_MEBIBYTES} /dev/urandom | tee down | sha256sum")
+            f"cd {EXPORTED}; md5sum <up; cat $(seq -f d/f%g {SMALL_FILES}); "
+            f"head -c {SEVERAL_MEBIBYTES} /dev/urandom | tee down | md5sum")
         assert received.startswith(written + small)
         offered = received.removeprefix(written + small)
 
         written_stats = mount.stats()
         mount.renew()
         assert pair.client.output(
-            f"cd /mnt; sha256sum <down; cat $(seq -f d/f%g {SMALL_FILES}); ls d | wc -l; "
+            f"cd /mnt; md5sum <down; cat $(seq -f d/f%g {SMALL_FILES}); ls d | wc -l; "
             "mv d/f1 d/first && mv d e",
             timeout=120) == f"{offered}{small}{SMALL_FILES}\n"
         read_stats = mount.stats()
@@ -38,8 +39,8 @@ def test_files_large_and_small_travel_each_way(pair: Pair, version: str) -> None
         pair.client.run("rm -r /mnt/*", timeout=300)
         assert pair.server.output(f"ls {EXPORTED}") == ""
     # The data went in chunks, each of them for one WRITE or READ: read and written by the server.
-    assert written_stats.total("read_chunks") >= 3
-    assert read_stats.total("write_chunks") >= 3
+    assert written_stats.total("read_chunks") >= 2
+    assert read_stats.total("write_chunks") >= 2
     assert read_stats.total("total_reply_bytes") >= SEVERAL_MEBIBYTES
     assert written_stats.total("bad_replies") == read_stats.total("bad_replies") == 0
 
