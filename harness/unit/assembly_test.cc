@@ -243,6 +243,9 @@ TEST(AssembledCall, WithAnEmptyItem_IsInItsMessage)
 	EXPECT_EQ(judge({.reads = {segment(4, 1, 0), segment(4, 2, 0)}, .payload = 60}),
 		  (Judgement{CallShape::in_message, 60, 0, 0}));
 	EXPECT_EQ(judge({.reads = {segment(60, 1, 0)}, .payload = 60}), (Judgement{CallShape::in_message, 60, 0, 0}));
+	EXPECT_EQ(judge({.reads = {segment(48, 1, 0)}, .payload = 60, .count = 0}),
+		  (Judgement{CallShape::in_message, 60, 0, 0}));
+	EXPECT_EQ(judge({.reads = {segment(48, 1, 1)}, .payload = 60}), (Judgement{CallShape::one_item, 64, 48, 4}));
 }
 
 TEST(AssembledCall, WithEmptySegments_DoesWithoutThem)
