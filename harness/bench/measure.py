@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import median
 
 from bench.machine import Identity, Machine
 from bench.workloads import SCRATCH, WORKLOADS, Sample, Unfit, Workload
@@ -43,14 +43,14 @@ class Figure:
         return [sample.nanoseconds / sample.operations for sample in self.samples]
 
     @property
-    def mean(self) -> float:
-        """The mean of the rounds."""
-        return fmean(self.instructions)
+    def median(self) -> float:
+        """The median of the rounds: one that fell into another rhythm does not count, where there are three."""
+        return median(self.instructions)
 
     @property
     def spread(self) -> float:
-        """How far the rounds are from each other, as a share of the mean."""
-        return (max(self.instructions) - min(self.instructions)) / self.mean
+        """How far the rounds are from each other, as a share of the median."""
+        return (max(self.instructions) - min(self.instructions)) / self.median
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Row:
     @property
     def ratio(self) -> float:
         """The second side's instructions to the first's."""
-        return self.figures[1].mean / self.figures[0].mean
+        return self.figures[1].median / self.figures[0].median
 
 
 def rows_of(versions: list[str], only: str) -> list[Row]:

@@ -22,7 +22,8 @@ def table(rows: list[Row], sides: tuple[Side, Side], limit: float) -> str:
     lines = [f"{'operation':<22} {'NFS':<4} {names[0]:>14} {names[1]:>14} {'ratio':>7}   spread"]
     for row in rows:
         one, other = row.figures
-        lines.append(f"{row.workload.name:<22} {row.version:<4} {one.mean / 1000:>14,.1f} {other.mean / 1000:>14,.1f} "
+        lines.append(f"{row.workload.name:<22} {row.version:<4} "
+                     f"{one.median / 1000:>14,.1f} {other.median / 1000:>14,.1f} "
                      f"{row.ratio:>7.3f}{'!' if row.ratio > limit else ' '}  "
                      f"{100 * one.spread:.1f} % {100 * other.spread:.1f} %")
     return "\n".join(lines)
@@ -54,7 +55,7 @@ def document(rows: list[Row], sides: tuple[Side, Side], identities: dict[str, Id
 
 def _figure(figure: Figure) -> dict:
     return {
-        "instructions_per_operation": figure.mean,
+        "instructions_per_operation": figure.median,
         "spread": figure.spread,
         "rounds": [{"instructions_per_operation": instructions, "nanoseconds": sample.nanoseconds, "rpcs": rpcs,
                     "transport": transport, "fio": sample.fio}
