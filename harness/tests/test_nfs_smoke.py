@@ -7,9 +7,9 @@ from expectations import MEBIBYTE, mounted, rdma_resources
 from lab import Pair
 from lab.nfs import OURS
 
-# Little of everything, and the cheapest checksum: emulated machines run this in every cell.
-SEVERAL_MEBIBYTES = 2 * MEBIBYTE
-SMALL_FILES = 30
+# The cheapest checksum: emulated machines run this in every cell.
+SEVERAL_MEBIBYTES = 8 * MEBIBYTE
+SMALL_FILES = 200
 EXPORTED = "/srv/nfs/tmpfs"
 
 

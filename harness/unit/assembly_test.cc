@@ -171,6 +171,7 @@ TEST(AssembledCall, OfNothing_IsEmpty)
 	EXPECT_EQ(assembly.size(), 0u);
 	EXPECT_EQ(assembly.position(), 0u);
 	EXPECT_EQ(assembly.filled(), 0u);
+	EXPECT_FALSE(assembly.pieces().next());
 }
 
 TEST(AssembledCall, WithoutReadChunks_IsInItsMessage)

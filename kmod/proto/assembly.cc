@@ -123,9 +123,9 @@ std::uint32_t Assembly::filled() const noexcept
 
 Pieces Assembly::pieces() const noexcept
 {
-	Pieces pieces(*call_);
 	if (shape_ == CallShape::in_message)
-		return pieces;
+		return {};
+	Pieces pieces(*call_);
 	pieces.end_ = position_ + filled();
 	pieces.position_ = position_after(call_->chunks.reads, 0);
 	pieces.base_until_ = pieces.position_ != 0 ? pieces.position_ : pieces.end_;

@@ -72,12 +72,13 @@ class Pieces {
 
     private:
 	friend class Assembly;
+	Pieces() noexcept = default;
 	explicit Pieces(const Call &call) noexcept;
 	void begin_chunk() noexcept;
 	[[nodiscard]] std::optional<Piece> next_of_chunk() noexcept;
 	[[nodiscard]] std::optional<Piece> next_of_base(std::uint32_t most) noexcept;
 
-	const Call *call_;
+	const Call *call_ = nullptr;
 	/// Where the stream's first piece goes.
 	std::uint32_t origin_ = 0;
 	std::uint32_t at_ = 0;
