@@ -170,8 +170,8 @@ bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply,
 bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length,
 			     verbs::Chain &chain) noexcept
 {
-	/* Each item that was taken out, and each border of head, pages and tail, adds a piece to those between pages. */
-	constexpr std::uint32_t most_borders = 2 * proto::ReducedItems::most + 4;
+	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
+	const std::uint32_t most_borders = 4 + source.most_gaps();
 
 	for (std::uint32_t i = 0; length != 0; ++i) {
 		const wire::Segment segment = chunk[i];

@@ -27,6 +27,11 @@ class StreamReader {
 	{
 	}
 
+	/* The most gaps that there can be between stretches. */
+	[[nodiscard]] std::uint32_t most_gaps() const noexcept
+	{
+		return stretch_.length == 0 ? 2 * proto::ReducedItems::most : 0;
+	}
 	/* The next piece, of `most` bytes at most; there must be some left. */
 	[[nodiscard]] verbs::PagePiece next(std::uint32_t most) noexcept
 	{

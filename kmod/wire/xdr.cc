@@ -3,12 +3,6 @@
 
 namespace rpcordma::wire {
 
-Result<std::uint32_t> Reader::u32() noexcept
-{
-	const Bytes bytes = TRY(take(xdr_unit));
-	return load_u32(bytes.first<xdr_unit>());
-}
-
 Result<std::uint64_t> Reader::u64() noexcept
 {
 	const Bytes bytes = TRY(take(2 * xdr_unit));
@@ -26,38 +20,12 @@ Result<bool> Reader::boolean() noexcept
 	return value == 1;
 }
 
-Result<Bytes> Reader::take(std::size_t size) noexcept
-{
-	if (size > bytes_.size())
-		return std::unexpected(Error::truncated);
-	const Bytes taken = bytes_.first(size);
-	bytes_ = bytes_.subspan(size);
-	return taken;
-}
-
-Result<void> Writer::u32(std::uint32_t value) noexcept
-{
-	const MutableBytes bytes = TRY(take(xdr_unit));
-	store_u32(bytes.first<xdr_unit>(), value);
-	return {};
-}
-
 Result<void> Writer::u64(std::uint64_t value) noexcept
 {
 	const MutableBytes bytes = TRY(take(2 * xdr_unit));
 	store_u32(bytes.first<xdr_unit>(), static_cast<std::uint32_t>(value >> 32));
 	store_u32(bytes.last<xdr_unit>(), static_cast<std::uint32_t>(value));
 	return {};
-}
-
-Result<MutableBytes> Writer::take(std::size_t size) noexcept
-{
-	if (size > room_.size())
-		return std::unexpected(Error::no_room);
-	const MutableBytes taken = room_.first(size);
-	room_ = room_.subspan(size);
-	size_ += size;
-	return taken;
 }
 
 } // namespace rpcordma::wire

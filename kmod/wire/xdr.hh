@@ -27,10 +27,9 @@ inline constexpr std::size_t xdr_unit = 4;
 /// to be there.
 [[nodiscard]] constexpr std::uint32_t load_u32(std::span<const std::byte, xdr_unit> bytes) noexcept
 {
-	std::uint32_t value = 0;
-	for (const std::byte byte : bytes)
-		value = value << 8 | std::to_integer<std::uint32_t>(byte);
-	return value;
+	// Written out, this is one load; compilers make a loop of a loop.
+	return std::to_integer<std::uint32_t>(bytes[0]) << 24 | std::to_integer<std::uint32_t>(bytes[1]) << 16 |
+	       std::to_integer<std::uint32_t>(bytes[2]) << 8 | std::to_integer<std::uint32_t>(bytes[3]);
 }
 
 [[nodiscard]] constexpr std::uint64_t load_u64(std::span<const std::byte, 2 * xdr_unit> bytes) noexcept
@@ -41,10 +40,10 @@ inline constexpr std::size_t xdr_unit = 4;
 /// The other way.
 constexpr void store_u32(std::span<std::byte, xdr_unit> bytes, std::uint32_t value) noexcept
 {
-	for (std::byte &byte : bytes) {
-		byte = static_cast<std::byte>(value >> 24);
-		value <<= 8;
-	}
+	bytes[0] = static_cast<std::byte>(value >> 24);
+	bytes[1] = static_cast<std::byte>(value >> 16);
+	bytes[2] = static_cast<std::byte>(value >> 8);
+	bytes[3] = static_cast<std::byte>(value);
 }
 
 /// Reads XDR items from the front of a span. A failed read leaves the cursor where it was.
@@ -96,5 +95,39 @@ class Writer {
 	MutableBytes room_;
 	std::size_t size_ = 0;
 };
+
+// In every message by the dozen: not worth a call each.
+
+inline Result<Bytes> Reader::take(std::size_t size) noexcept
+{
+	if (size > bytes_.size())
+		return std::unexpected(Error::truncated);
+	const Bytes taken = bytes_.first(size);
+	bytes_ = bytes_.subspan(size);
+	return taken;
+}
+
+inline Result<std::uint32_t> Reader::u32() noexcept
+{
+	const Bytes bytes = TRY(take(xdr_unit));
+	return load_u32(bytes.first<xdr_unit>());
+}
+
+inline Result<MutableBytes> Writer::take(std::size_t size) noexcept
+{
+	if (size > room_.size())
+		return std::unexpected(Error::no_room);
+	const MutableBytes taken = room_.first(size);
+	room_ = room_.subspan(size);
+	size_ += size;
+	return taken;
+}
+
+inline Result<void> Writer::u32(std::uint32_t value) noexcept
+{
+	const MutableBytes bytes = TRY(take(xdr_unit));
+	store_u32(bytes.first<xdr_unit>(), value);
+	return {};
+}
 
 } // namespace rpcordma::wire
