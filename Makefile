@@ -34,7 +34,7 @@ install: all
 uninstall:
 	@scripts/install uninstall '$(KVER)'
 
-## make demo              in virtual machines: mount NFS over soft-RoCE, copy and verify files, show what moved
+## make demo              in a virtual machine: mount NFS over soft-RoCE, copy and verify files, show what moved
 demo:
 	@scripts/setup build lab
 	@scripts/demo
