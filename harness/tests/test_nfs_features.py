@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What NFS has besides files: Kerberos, ACLs, extended attributes, long links, IPv6."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from expectations import MEBIBYTE, mounted
 
@@ -9,18 +12,20 @@ from lab import Pair
 pytestmark = pytest.mark.about("client", "server")
 
 
-def set_up_kerberos(pair: Pair) -> None:
-    """Makes the realm, unless this pair has it."""
-    if pair.client.run("test -e /etc/krb5.keytab", check=False).status != 0:
-        keytab = pair.server.script("kerberos", "server", timeout=300)
-        pair.client.script("kerberos", "client", keytab.strip())
+@contextmanager
+def kerberos(pair: Pair) -> Iterator[None]:
+    """The client has credentials: its mounts in this block identify it by them, also with sec=sys."""
+    keytab = pair.server.script("kerberos", "server", timeout=300)
+    pair.client.script("kerberos", "client", keytab.strip())
+    yield
+    pair.client.script("kerberos", "client_end")
 
 
 @pytest.mark.parametrize("flavour", ("krb5", "krb5i", "krb5p"))
 def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> None:
     """Files travel unharmed; data that integrity or privacy covers does not travel by itself."""
-    set_up_kerberos(pair)
-    with mounted(pair, version, security=flavour, server="server.lab.test") as mount:
+    with kerberos(pair), \
+            mounted(pair, version, security=flavour, server="server.lab.test") as mount:
         before = mount.stats()
         checksum = pair.client.output(
             f"head -c {8 * MEBIBYTE} /dev/urandom >/tmp/secret && cp /tmp/secret /mnt/secret && "
