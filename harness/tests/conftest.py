@@ -45,7 +45,8 @@ HEAVY_PAIR = PAIRS[-1]
 # machine changes at a time.
 TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
 # What a test is about comes first where it runs once: the other side is the kernel's own.
-ABOUT = {"client": ((OURS, STOCK), (OURS, OURS)), "server": ((STOCK, OURS), (OURS, OURS))}
+ABOUT = {"client": ((OURS, STOCK), (OURS, OURS)), "server": ((STOCK, OURS), (OURS, OURS)),
+         "both together": ((OURS, OURS),)}
 KERNEL_LOG_LINES = 80
 
 
@@ -103,7 +104,7 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     pairs = PAIRS
     if not FULL and not node.get_closest_marker("every_cell"):
         pairs, versions = (HEAVY_PAIR,), versions[-1:]
-        transports = [ABOUT[side][0] for side in about or ABOUT]
+        transports = [ABOUT[side][0] for side in about or ("client", "server", "both together")]
     clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
     return [Cell(server, client, *transport, version)
             for (server, client), transport, version in product(pairs, transports, versions)
