@@ -25,11 +25,11 @@ constexpr LiveObject kinds[] = {
 	{"send_buffers", live_objects.send_buffers},
 	{"transfers", live_objects.transfers},
 	{"listeners", live_objects.listeners},
-	{"arrivals", live_objects.arrivals},
+	{"connect_requests", live_objects.connect_requests},
 	{"connections", live_objects.connections},
 	{"calls", live_objects.calls},
 	{"pulls", live_objects.pulls},
-	{"replies", live_objects.replies},
+	{"pushes", live_objects.pushes},
 	{"held_pages", live_objects.held_pages},
 };
 

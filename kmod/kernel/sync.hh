@@ -84,7 +84,7 @@ class Completion {
 	/* Whether it happened within that time. */
 	[[nodiscard]] bool wait(unsigned long jiffies) noexcept
 	{
-		return wait_for_completion_timeout(completion_.get(), jiffies) != 0;
+		return wait_within(jiffies) != 0;
 	}
 	/* What is left of that time when it has happened; 0 if it has not. */
 	[[nodiscard]] unsigned long wait_within(unsigned long jiffies) noexcept

@@ -14,9 +14,6 @@ namespace {
 
 /* The most segments of one kind that a Call may have: enough for a payload in pieces of one page. */
 constexpr std::uint32_t most_segments = Pages::most;
-/* Receives are made so many at a time, and never fewer posted than this beyond the grant. */
-constexpr std::uint32_t receive_batch = 7;
-constexpr std::uint32_t least_spare = 2;
 
 } // namespace
 
@@ -183,7 +180,7 @@ std::uint32_t Connection::settle(bool is_outstanding) noexcept
 		credits = grants_.next();
 		receives = grants_.receives_for(credits) + least_spare;
 	}
-	const bool is_covered = endpoint_->receives().provide(receives, receive_batch, kernel::GFP_KERNEL) >= receives;
+	const bool is_covered = endpoint_->receives().provide(receives, spare_receives, kernel::GFP_KERNEL) >= receives;
 	kernel::Guard guard(lock_);
 	if (is_covered)
 		grants_.announced(credits);
@@ -202,13 +199,9 @@ int Connection::refuse(ServedCall &call, const char *reason) noexcept
 void Connection::refuse(const proto::Refused &message, bool is_outstanding) noexcept
 {
 	rpcordma_trace_error_sent(peer(), static_cast<u32>(message.xid), verbs::name_of(message.with), message.version);
-	if (!reserve(1))
+	verbs::SendBuffer *const buffer = begin_send(1);
+	if (!buffer)
 		return;
-	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_KERNEL);
-	if (!buffer) {
-		endpoint_->sends().release(1);
-		return endpoint_->lose("memory", "for an error message");
-	}
 	const std::uint32_t credits = settle(is_outstanding);
 	const auto size =
 		message.with == proto::Refusal::version ?

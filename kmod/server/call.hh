@@ -84,7 +84,7 @@ class Push final : public kernel::Heap, public kernel::ListNode<Push>, public ve
 	wire::Xid xid{};
 
     private:
-	Counted counted_{live_objects.replies};
+	Counted counted_{live_objects.pushes};
 };
 
 /* A Call, from its arrival until sunrpc releases it. It refers to the message that it came in all that time. */

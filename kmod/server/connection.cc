@@ -14,9 +14,6 @@ namespace field = kernel::field;
 
 namespace {
 
-/* Receives beyond those that the grant covers: so many Calls too many are noticed, not made to wait by the device. Also the
- * size of the batches in which Receives are posted. */
-constexpr std::uint32_t spare_receives = 8;
 /* For how long a Reply waits for something to happen in a send queue that is full. A requester that does not take its
  * Replies for so long has lost them. */
 constexpr unsigned long patience = 15 * kernel::HZ;
@@ -231,6 +228,19 @@ bool Connection::reserve(std::uint32_t requests) noexcept
 	if (outcome == RoomQueue::Outcome::timed_out)
 		endpoint_->lose("send queue", "full for too long");
 	return outcome == RoomQueue::Outcome::granted;
+}
+
+/* A buffer for a message, and room for it and what precedes it; null where the connection is of no more use. Sleeps. */
+verbs::SendBuffer *Connection::begin_send(std::uint32_t requests) noexcept
+{
+	if (!reserve(requests))
+		return nullptr;
+	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_KERNEL);
+	if (!buffer) {
+		endpoint_->sends().release(requests);
+		endpoint_->lose("memory", "for a message");
+	}
+	return buffer;
 }
 
 /* Shortens a chain that is too long for the send queue from its front. Sleeps until the device has done that part. `owner`

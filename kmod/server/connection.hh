@@ -19,6 +19,11 @@ namespace rpcordma::server {
 
 struct ConnectRequest;
 
+/* Receives beyond those that the grant covers: so many Calls too many are noticed, not made to wait by the device, and the
+ * Replies of the reverse direction find one. Also how many more are made when some have to be made. */
+inline constexpr std::uint32_t spare_receives = 8;
+/* Of those, what is posted when a Reply is sent. The others are posted when it comes to less, in one go. */
+inline constexpr std::uint32_t least_spare = 2;
 /* Calls that the server may have outstanding in the reverse direction. */
 inline constexpr std::uint32_t reverse_credits = 2;
 
@@ -75,6 +80,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] bool prepare(verbs::Transfer &transfer, const wire::Segment &remote,
 				   verbs::Direction direction) noexcept;
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
+	[[nodiscard]] verbs::SendBuffer *begin_send(std::uint32_t requests) noexcept;
 	[[nodiscard]] bool post_front(verbs::Chain &chain, const verbs::Signal &owner, wire::Xid xid) noexcept;
 
 	/* call.cc */

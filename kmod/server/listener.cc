@@ -28,8 +28,6 @@ Listener::Listener(svc_serv *server, net *network, const sockaddr *address) noex
 	});
 }
 
-Listener::~Listener() = default;
-
 Listener &Listener::of(svc_xprt *xprt) noexcept
 {
 	return *kernel::owner_of(&Listener::xprt_, xprt);

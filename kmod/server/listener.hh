@@ -31,7 +31,7 @@ struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
 	bool is_waiting = true;
 
     private:
-	Counted counted_{live_objects.arrivals};
+	Counted counted_{live_objects.connect_requests};
 };
 
 /* Owned by sunrpc through the reference count of its svc_xprt. Lives on when its device goes away or its address changes,
@@ -43,7 +43,6 @@ class Listener final : public kernel::Heap {
 	[[nodiscard]] static Listener &of(svc_xprt *xprt) noexcept;
 
 	Listener(svc_serv *server, net *network, const sockaddr *address) noexcept;
-	~Listener();
 
 	/* Accepts the next connection that waits; null where none does, or where it came to nothing. Process context. */
 	[[nodiscard]] svc_xprt *accept() noexcept RPCORDMA_EXCLUDES(lock_);

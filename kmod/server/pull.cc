@@ -5,7 +5,6 @@
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
-#include "verbs/names.hh"
 
 namespace rpcordma::server {
 

@@ -69,13 +69,9 @@ bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPl
 			return false;
 	}
 	const std::uint32_t requests = chain.count + 1;
-	if (!reserve(requests))
+	verbs::SendBuffer *const buffer = begin_send(requests);
+	if (!buffer)
 		return false;
-	verbs::SendBuffer *const buffer = sends.take(kernel::GFP_KERNEL);
-	if (!buffer) {
-		sends.release(requests);
-		return false;
-	}
 	const std::uint32_t size = fill(call, reply, plan, buffer->bytes());
 	if (endpoint_->agreement().remote_invalidation) {
 		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))

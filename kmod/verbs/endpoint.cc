@@ -303,6 +303,8 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 	const int status = field::rdma_cm_event::status(event);
 
 	rpcordma_trace_connection_event(destination(), rpcordma_event_name(kind), status);
+	if (is_acceptor_)
+		return acceptor_event(kind);
 	switch (kind) {
 	case kernel::RDMA_CM_EVENT_ADDR_RESOLVED:
 	case kernel::RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -316,23 +318,12 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		break;
 	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
 	case kernel::RDMA_CM_EVENT_UNREACHABLE:
-		if (is_acceptor_)
-			lose("connection event", rpcordma_event_name(kind));
-		else
-			attempt_ended(ConnectEvent::unreachable, status);
+		attempt_ended(ConnectEvent::unreachable, status);
 		break;
 	case kernel::RDMA_CM_EVENT_REJECTED:
-		if (is_acceptor_)
-			lose("connection event", rpcordma_event_name(kind));
-		else
-			attempt_ended(ConnectEvent::rejected, status);
+		attempt_ended(ConnectEvent::rejected, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
-		if (is_acceptor_) {
-			established_.store(true);
-			user_.established();
-			break;
-		}
 		agreement_ = proto::agree(
 			own_, wire::PrivateData::decode({
 				      static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
@@ -343,11 +334,32 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		break;
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
-		if (is_acceptor_ || established_.load())
+		if (established_.load())
 			lose("connection event", rpcordma_event_name(kind));
 		else
 			attempt_ended(ConnectEvent::device_removed, status);
 		break;
+	case kernel::RDMA_CM_EVENT_DISCONNECTED:
+		lose("connection event", rpcordma_event_name(kind));
+		break;
+	default:
+		break;
+	}
+}
+
+/* Nobody waits for a step: a connection is there, or is no more. */
+void Endpoint::acceptor_event(unsigned int kind) noexcept
+{
+	switch (kind) {
+	case kernel::RDMA_CM_EVENT_ESTABLISHED:
+		established_.store(true);
+		user_.established();
+		break;
+	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
+	case kernel::RDMA_CM_EVENT_UNREACHABLE:
+	case kernel::RDMA_CM_EVENT_REJECTED:
+	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
+	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case kernel::RDMA_CM_EVENT_DISCONNECTED:
 		lose("connection event", rpcordma_event_name(kind));
 		break;

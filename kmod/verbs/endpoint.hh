@@ -162,6 +162,7 @@ class Endpoint final : public kernel::Heap,
 
 	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
 	void event(unsigned int kind, rdma_cm_event *event) noexcept;
+	void acceptor_event(unsigned int kind) noexcept;
 	void attempt_ended(proto::ConnectEvent event, int status) noexcept;
 	/* Waits for the event that ends a step. */
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;

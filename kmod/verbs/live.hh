@@ -16,12 +16,12 @@ struct LiveObjects {
 	std::atomic<long> send_buffers;
 	std::atomic<long> transfers;
 	std::atomic<long> listeners;
-	std::atomic<long> arrivals;
+	std::atomic<long> connect_requests;
 	std::atomic<long> connections;
 	std::atomic<long> calls;
 	std::atomic<long> pulls;
 	std::atomic<long> held_pages;
-	std::atomic<long> replies;
+	std::atomic<long> pushes;
 };
 
 extern LiveObjects live_objects;
