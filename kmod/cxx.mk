@@ -9,9 +9,10 @@ cxx-from-c = $(filter-out -std=% -W%, $(1)) \
 
 # -fbuiltin gives memcpy and its like back to the optimiser, which -ffreestanding takes away.
 # -fno-gnu-unique: see cxx_o_cc. The sanitizer turns std::unreachable() into a trap: objtool refuses a function that
-# runs off its end. No .cold parts: objtool of 6.1 fails for those of functions with long names.
+# runs off its end. A kernel with UBSAN has a function for that, and for what else it finds: there nothing traps.
+# No .cold parts: objtool of 6.1 fails for those of functions with long names.
 cxx-dialect := -std=gnu++2b -ffreestanding -fbuiltin -fno-exceptions -fno-rtti -fno-gnu-unique \
-	       -fsanitize=unreachable -fsanitize-undefined-trap-on-error \
+	       -fsanitize=unreachable $(if $(CONFIG_UBSAN),,-fsanitize-undefined-trap-on-error) \
 	       -fno-reorder-blocks-and-partition
 
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \

@@ -30,6 +30,7 @@ constexpr LiveObject kinds[] = {
 	{"calls", live_objects.calls},
 	{"pulls", live_objects.pulls},
 	{"pushes", live_objects.pushes},
+	{"offered_calls", live_objects.offered_calls},
 	{"held_pages", live_objects.held_pages},
 };
 

@@ -35,7 +35,7 @@ TEST_P(Classified, WholeMessage_IsACallOrForACall)
 	const Exact bytes = message(GetParam().words);
 	const Received received = classify_received(bytes);
 	if (is_call) {
-		const auto *call = std::get_if<ReverseCall>(&received);
+		const auto *call = std::get_if<Call>(&received);
 		ASSERT_TRUE(call);
 		EXPECT_EQ(call->xid, wire::Xid{vectors::message_xid});
 		EXPECT_EQ(call->credits, vectors::message_credits);
@@ -54,9 +54,10 @@ TEST(Classified, ReverseCallByReadChunks_KeepsItsChunks)
 {
 	const Exact bytes = message(vectors::long_call_words);
 	const Received received = classify_received(bytes);
-	const auto *call = std::get_if<ReverseCall>(&received);
+	const auto *call = std::get_if<Call>(&received);
 	ASSERT_TRUE(call);
 	EXPECT_EQ(call->chunks.reads.count(), 1u);
+	EXPECT_TRUE(call->is_long);
 	EXPECT_TRUE(call->payload.empty());
 }
 
@@ -64,11 +65,12 @@ TEST(Classified, ReverseCallInline_KeepsItsChunks)
 {
 	const Exact bytes = message({7, 1, 3, 0, 0, 0, 1, 1, 1, 2, 3, 4, /* payload */ 7, 0});
 	const Received received = classify_received(bytes);
-	const auto *call = std::get_if<ReverseCall>(&received);
+	const auto *call = std::get_if<Call>(&received);
 	ASSERT_TRUE(call);
 	EXPECT_EQ(call->xid, wire::Xid{7});
 	EXPECT_EQ(call->credits, 3u);
 	EXPECT_TRUE(call->chunks.reply);
+	EXPECT_FALSE(call->is_long);
 	EXPECT_EQ(call->payload.size(), 8u);
 }
 
@@ -144,7 +146,7 @@ TEST_P(MalformedClassified, MalformedMessage_IsNeverTakenForGood)
 {
 	const Exact bytes = message(GetParam().words);
 	const Received received = classify_received(bytes);
-	EXPECT_FALSE(std::holds_alternative<ReverseCall>(received));
+	EXPECT_FALSE(std::holds_alternative<Call>(received));
 	if (const auto *for_call = std::get_if<ForCall>(&received)) {
 		EXPECT_EQ(error_of(for_call->body), GetParam().error);
 	}
@@ -157,7 +159,7 @@ TEST(Classified, PayloadTooShortToSayWhatItIs_IsForTheCall)
 		const Exact bytes = cut(words, size);
 		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes))) << size;
 	}
-	EXPECT_TRUE(std::holds_alternative<ReverseCall>(classify_received(Exact(words))));
+	EXPECT_TRUE(std::holds_alternative<Call>(classify_received(Exact(words))));
 }
 
 TEST(Classified, MessageTypeOtherThanCall_IsForTheCall)
@@ -206,35 +208,6 @@ TEST(Grant, OfWhatMayBelongToTheOtherDirection_IsIgnored)
 	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0}), std::nullopt);
 	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0}), std::nullopt);
 	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7}), std::nullopt);
-}
-
-bool servable(Words words)
-{
-	const Exact bytes = message(words);
-	const Received received = classify_received(bytes);
-	const auto *call = std::get_if<ReverseCall>(&received);
-	EXPECT_TRUE(call);
-	return can_be_served(*call);
-}
-
-TEST(ReverseCall, WithoutChunks_IsServed)
-{
-	EXPECT_TRUE(servable({7, 1, 3, 0, 0, 0, 0, 7, 0}));
-	EXPECT_TRUE(servable({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0, 0, 0, 0, 0}));
-}
-
-TEST(ReverseCall, WithChunksOfAnyKind_IsRefused)
-{
-	EXPECT_FALSE(servable({7, 1, 3, 0, 1, 4, 1, 1, 0, 0, 0, 0, 0, 7, 0}));
-	EXPECT_FALSE(servable({7, 1, 3, 0, 0, 1, 0, 0, 0, 7, 0}));
-	EXPECT_FALSE(servable({7, 1, 3, 0, 0, 0, 1, 0, 7, 0}));
-	EXPECT_FALSE(servable({7, 1, 3, 1, 1, 0, 1, 100, 0, 0, 0, 0, 0}));
-}
-
-TEST(ReverseCall, WithAnotherXidInItsPayload_IsRefused)
-{
-	EXPECT_FALSE(servable({7, 1, 3, 0, 0, 0, 0, 8, 0}));
-	EXPECT_FALSE(can_be_served({.xid = wire::Xid{0}, .credits = 1, .chunks = {}, .payload = {}}));
 }
 
 } // namespace

@@ -352,6 +352,21 @@ TEST(PayloadIsReply, LooksAtSizeXidAndType)
 	EXPECT_EQ(error_of(payload_is_reply(message({0xfeedbeef, 0, 0, 0, 0}), xid)), ReplyError::not_a_reply);
 }
 
+std::vector<std::byte> bytes_of(const FailureReply &reply)
+{
+	return {reply.bytes().begin(), reply.bytes().end()};
+}
+
+TEST(FailureReply, ThatIsUnintelligible_IsAnXidAndNothingElse)
+{
+	EXPECT_EQ(bytes_of(FailureReply(xid, Failure::unintelligible)), on_wire({0xfeedbeef}));
+}
+
+TEST(FailureReply, ThatDeniesTheVersion_EndsWithTheReason)
+{
+	EXPECT_EQ(bytes_of(FailureReply(xid, Failure::version_denied)), on_wire({0xfeedbeef, 1, 1, 0}));
+}
+
 TEST(RemoteInvalidation, OfAnOfferedHandle_IsAllowed)
 {
 	constexpr Handle offered[] = {Handle{10}, Handle{20}, Handle{30}};

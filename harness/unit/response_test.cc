@@ -95,10 +95,10 @@ TEST(ReducedItems, AsManyAsThereAreChunks_AreTaken)
 {
 	const Offered offered({segments({100}), segments({50, 50})});
 	ReducedItems items;
-	EXPECT_TRUE(items.add({20, 100}, offered->writes));
-	EXPECT_TRUE(items.add({120, 7}, offered->writes));
-	EXPECT_TRUE(items.add({200, 8}, offered->writes));
-	EXPECT_TRUE(items.add({0, 1000}, offered->writes));
+	items.add({20, 100}, offered->writes);
+	items.add({120, 7}, offered->writes);
+	items.add({200, 8}, offered->writes);
+	items.add({0, 1000}, offered->writes);
 	EXPECT_EQ(all(items), (Items{{20, 100}, {120, 7}}));
 }
 
@@ -106,9 +106,9 @@ TEST(ReducedItems, BehindTheEndOfTheReply_LeaveTheirChunksUnused)
 {
 	const Offered offered({segments({100}), segments({100}), segments({100})});
 	ReducedItems items;
-	EXPECT_TRUE(items.add({20, 8}, offered->writes));
-	EXPECT_TRUE(items.add({40, 8}, offered->writes));
-	EXPECT_TRUE(items.add({60, 8}, offered->writes));
+	items.add({20, 8}, offered->writes);
+	items.add({40, 8}, offered->writes);
+	items.add({60, 8}, offered->writes);
 	items.end_at(41);
 	EXPECT_EQ(all(items), (Items{{20, 8}, {40, 8}, {0, 0}}));
 	items.end_at(40);
@@ -119,7 +119,7 @@ TEST(ReducedItems, WithoutAWriteList_StayInTheStream)
 {
 	const Offered offered({}, segments({1000}));
 	ReducedItems items;
-	EXPECT_TRUE(items.add({20, 100}, offered->writes));
+	items.add({20, 100}, offered->writes);
 	EXPECT_TRUE(items.span().empty());
 }
 
@@ -129,10 +129,10 @@ TEST(ReducedItems, MoreThanAnotherListHasChunks_StayInTheStream)
 	const Offered one({segments({100})});
 	const Offered nothing({});
 	ReducedItems items;
-	EXPECT_TRUE(items.add({0, 8}, two->writes));
-	EXPECT_TRUE(items.add({8, 8}, two->writes));
-	EXPECT_TRUE(items.add({16, 8}, one->writes));
-	EXPECT_TRUE(items.add({16, 8}, nothing->writes));
+	items.add({0, 8}, two->writes);
+	items.add({8, 8}, two->writes);
+	items.add({16, 8}, one->writes);
+	items.add({16, 8}, nothing->writes);
 	EXPECT_EQ(all(items), (Items{{0, 8}, {8, 8}}));
 }
 
@@ -140,21 +140,49 @@ TEST(ReducedItems, LongerThanTheirChunk_CannotBeSent)
 {
 	const Offered offered({segments({60, 40}), segments({}), segments({8})});
 	ReducedItems items;
-	EXPECT_FALSE(items.add({20, 101}, offered->writes));
-	EXPECT_FALSE(items.add({20, 0xffffffff}, offered->writes));
-	EXPECT_TRUE(items.add({20, 100}, offered->writes));
-	EXPECT_FALSE(items.add({120, 1}, offered->writes));
-	EXPECT_TRUE(items.add({120, 0}, offered->writes));
-	EXPECT_FALSE(items.add({120, 9}, offered->writes));
-	EXPECT_TRUE(items.add({120, 8}, offered->writes));
+	items.add({20, 100}, offered->writes);
+	items.add({120, 0}, offered->writes);
+	items.add({120, 8}, offered->writes);
+	EXPECT_TRUE(items.can_be_sent());
 	EXPECT_EQ(all(items), (Items{{20, 100}, {120, 0}, {120, 8}}));
+	for (const Items &too_long : {Items{{20, 101}}, Items{{20, 0xffffffff}}, Items{{20, 100}, {120, 1}},
+				      Items{{20, 100}, {120, 0}, {120, 9}}}) {
+		ReducedItems others;
+		for (const Item &item : too_long)
+			others.add(item, offered->writes);
+		EXPECT_FALSE(others.can_be_sent());
+		EXPECT_EQ(plan_reply(1000, others, *offered, 4096).error(), ReplyPlanError::item_too_long);
+	}
+	EXPECT_TRUE(plan_reply(1000, items, *offered, 4096).has_value());
+}
+
+TEST(ReducedItems, ThatCannotBeSent_MayBeGivenUp)
+{
+	const Offered offered({segments({10})});
+	ReducedItems items;
+	items.add({40, 11}, offered->writes);
+	items.add({60, 11}, offered->writes);
+	items.add({50, 11}, offered->writes);
+	items.end_at(41);
+	EXPECT_FALSE(items.can_be_sent());
+	items.end_at(40);
+	EXPECT_TRUE(items.can_be_sent());
+}
+
+TEST(ItemNamedByItsCount, BeginsBehindIt)
+{
+	constexpr Item text{100, 7};
+	EXPECT_TRUE(begins_at_its_count(text, 0, 7));
+	EXPECT_FALSE(begins_at_its_count(text, 7, 0));
+	EXPECT_FALSE(begins_at_its_count(text, 7, 7));
+	EXPECT_FALSE(begins_at_its_count(text, 0, 0x61626364));
 }
 
 TEST(ReducedItems, OfChunksLongerThan32Bits_AreTaken)
 {
 	const Offered offered({segments({0x80000000, 0x80000000})});
 	ReducedItems items;
-	EXPECT_TRUE(items.add({20, 100}, offered->writes));
+	items.add({20, 100}, offered->writes);
 	EXPECT_EQ(all(items), (Items{{20, 100}}));
 }
 
@@ -162,22 +190,27 @@ TEST(ReducedItems, BeforeTheEndOfTheLast_CannotBeSent)
 {
 	const Offered offered({segments({100}), segments({100}), segments({100})});
 	ReducedItems items;
-	EXPECT_TRUE(items.add({0, 10}, offered->writes));
-	EXPECT_FALSE(items.add({0, 10}, offered->writes));
-	EXPECT_FALSE(items.add({9, 1}, offered->writes));
-	EXPECT_TRUE(items.add({10, 1}, offered->writes));
-	EXPECT_FALSE(items.add({10, 1}, offered->writes));
-	EXPECT_TRUE(items.add({0xffffffff, 1}, offered->writes));
+	items.add({0, 10}, offered->writes);
+	items.add({10, 1}, offered->writes);
+	items.add({0xffffffff, 1}, offered->writes);
+	EXPECT_TRUE(items.can_be_sent());
 	EXPECT_EQ(all(items), (Items{{0, 10}, {10, 1}, {0xffffffff, 1}}));
+	for (const Item &early : {Item{0, 10}, Item{9, 1}}) {
+		ReducedItems others;
+		others.add({0, 10}, offered->writes);
+		others.add(early, offered->writes);
+		EXPECT_FALSE(others.can_be_sent());
+	}
 }
 
 TEST(ReducedItems, BehindOneAtTheEndOf32Bits_DoNotBeginAgainAtZero)
 {
 	const Offered offered({segments({100}), segments({100})});
 	ReducedItems items;
-	EXPECT_TRUE(items.add({0xffffffff, 2}, offered->writes));
-	EXPECT_FALSE(items.add({1, 1}, offered->writes));
-	EXPECT_FALSE(items.add({0xffffffff, 1}, offered->writes));
+	items.add({0xffffffff, 2}, offered->writes);
+	EXPECT_TRUE(items.can_be_sent());
+	items.add({1, 1}, offered->writes);
+	EXPECT_FALSE(items.can_be_sent());
 }
 
 TEST(ReducedItems, MoreThanCanBeHeld_StayInTheStream)
@@ -185,7 +218,7 @@ TEST(ReducedItems, MoreThanCanBeHeld_StayInTheStream)
 	const Offered offered(std::vector<Segments>(20, segments({100})));
 	ReducedItems items;
 	for (std::uint32_t i = 0; i < 20; ++i)
-		EXPECT_TRUE(items.add({8 * i, 8}, offered->writes));
+		items.add({8 * i, 8}, offered->writes);
 	ASSERT_EQ(items.span().size(), 16u);
 	EXPECT_EQ(items.span().back(), (Item{120, 8}));
 	EXPECT_EQ(ReducedItems::most, 16u);
@@ -280,7 +313,7 @@ Items random_items(std::mt19937 &random, std::uint32_t size)
 TEST(AnyRemainder, IsWhatTheModelLeaves)
 {
 	std::mt19937 random(1);
-	for (int i = 0; i < 2000; ++i) {
+	for (int i = 0; i < rounds(2000); ++i) {
 		const auto size = static_cast<std::uint32_t>(random() % 200);
 		const Items items = random_items(random, size);
 		const auto expected = model::remainder_of(size, items);
@@ -435,6 +468,43 @@ TEST(SentReply, ThatDoesWithoutItsReplyChunk_IsAcceptedByItsRequester)
 	const auto *its = std::get_if<proto::ShortReply>(&*reply);
 	ASSERT_TRUE(its);
 	EXPECT_EQ(its->payload.size(), 900u);
+}
+
+std::vector<wire::Segment> written_to(const wire::WriteChunk &chunk, std::uint32_t length, std::size_t most = ~0u)
+{
+	std::vector<wire::Segment> seen;
+	const bool all = proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
+		if (seen.size() == most)
+			return false;
+		seen.push_back(segment);
+		return true;
+	});
+	EXPECT_EQ(all, seen.size() < most || length == 0);
+	return seen;
+}
+
+TEST(WrittenSegments, AreFilledInOrder)
+{
+	const Offered offered({}, segments({100, 0, 50, 8}));
+	const wire::WriteChunk &chunk = *offered->reply;
+	EXPECT_TRUE(written_to(chunk, 0).empty());
+	for (const auto &[length, lengths] : std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>>{
+		     {1, {1}}, {100, {100}}, {101, {100, 1}}, {150, {100, 50}}, {158, {100, 50, 8}}}) {
+		const std::vector<wire::Segment> seen = written_to(chunk, length);
+		ASSERT_EQ(seen.size(), lengths.size()) << length;
+		for (std::size_t i = 0; i < seen.size(); ++i)
+			EXPECT_EQ(seen[i].length, lengths[i]) << length;
+		EXPECT_EQ(seen[0].handle, chunk[0].handle);
+		EXPECT_EQ(seen[0].offset, chunk[0].offset);
+	}
+	EXPECT_EQ(written_to(chunk, 158)[1].handle, chunk[2].handle);
+}
+
+TEST(WrittenSegments, EndWithTheFirstThatCannotBe)
+{
+	const Offered offered({}, segments({100, 50, 8}));
+	EXPECT_EQ(written_to(*offered->reply, 158, 1).size(), 1u);
+	EXPECT_EQ(written_to(*offered->reply, 158, 0).size(), 0u);
 }
 
 } // namespace

@@ -70,12 +70,21 @@ inline std::optional<Content> stream_of(const proto::Call &call, std::uint32_t m
 		Content chunk;
 		for (const wire::Segment &segment : segments)
 			append(chunk, segment);
+		const std::size_t length = chunk.size();
 		while (chunk.size() % 4 != 0)
 			chunk.push_back(padding);
+		// The word in front of it may be its count, which takes no padding in.
+		if (!call.is_long && position != free_from) {
+			std::uint32_t count = 0;
+			for (std::size_t at = position - 4; at < position; ++at)
+				count = count << 8 | static_cast<std::uint32_t>(stream[at]);
+			if (length < count && count <= chunk.size())
+				return std::nullopt;
+		}
 		stream.insert(stream.begin() + position, chunk.begin(), chunk.end());
 		free_from = position + chunk.size();
 	}
-	if (stream.size() > most)
+	if (stream.size() > most || stream.size() < proto::smallest_rpc_call)
 		return std::nullopt;
 	return stream;
 }

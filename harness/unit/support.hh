@@ -20,6 +20,17 @@
 
 namespace rpcordma::unit {
 
+/// How often a test with random input is repeated. A kernel under sanitizers, in a virtual machine without KVM, takes a
+/// hundred times as long for it.
+constexpr int rounds(int here)
+{
+#ifdef __KERNEL__
+	return here / 20;
+#else
+	return here;
+#endif
+}
+
 /// Bytes at the very end of an allocation of their own, so that ASan sees the first byte read behind them.
 class Exact {
     public:

@@ -192,6 +192,8 @@ void Transport::room() noexcept
 {
 	room_events_.fetch_add(1);
 	xprt_write_space(xprt_);
+	if (reverse_waits_.load()) [[unlikely]]
+		post_reverse_reads();
 }
 
 Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
@@ -208,7 +210,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 				give_up("credits held by abandoned calls");
 			return held(rqst, "credits", Sent::no_room);
 		}
-		receives = in_flight_ + 1 + reverse_credits;
+		receives = in_flight_ + 1 + reverse_receives();
 	}
 	if (endpoint.receives().provide(receives, receive_batch, kernel::GFP_ATTEMPT) < receives)
 		return held(rqst, "receives", Sent::no_memory);
@@ -238,7 +240,8 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	verbs::Registrations taken;
 	if (!endpoint.registrations().take(reads + room, taken))
 		return held(rqst, "registrations", Sent::no_room);
-	verbs::SendBuffer *const buffer = endpoint.sends().begin(requests, kernel::GFP_ATTEMPT);
+	/* What a Call holds here until its Reply comes must not be in the way of what the responder wants before. */
+	verbs::SendBuffer *const buffer = endpoint.sends().begin(requests, kernel::GFP_ATTEMPT, reverse_credits);
 	if (!buffer) {
 		endpoint.registrations().put_back(taken);
 		return held(rqst, "send queue", Sent::no_room);

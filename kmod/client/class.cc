@@ -47,6 +47,7 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 {
 	if (source)
 		__builtin_memcpy(wanted_source_.get(), source, source_length);
+	rpc_init_wait_queue(reverse_replies_.get(), "reverse replies");
 	rpcordma_delayed_work_init(connect_work_.get(), [](work_struct *work) {
 		kernel::owner_of(&Transport::connect_work_, rpcordma_delayed_work_of(work))->attempt();
 	});
@@ -54,6 +55,7 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 
 Transport::~Transport()
 {
+	rpc_destroy_wait_queue(reverse_replies_.get());
 	free_.delete_all();
 	reverse_free_.delete_all();
 }
@@ -171,6 +173,11 @@ void rpcordma_client_set_port(rpc_xprt *xprt, u16 port)
 void rpcordma_client_connect(rpc_xprt *xprt, rpc_task *task)
 {
 	Transport::of(xprt).connect(task);
+}
+
+rpc_wait_queue *rpcordma_client_reverse_replies(rpc_xprt *xprt)
+{
+	return Transport::of(xprt).reverse_replies();
 }
 
 int rpcordma_client_buf_alloc(rpc_task *task)

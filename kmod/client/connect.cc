@@ -53,12 +53,20 @@ void Transport::connect(rpc_task *task) noexcept
 void Transport::attempt() noexcept
 {
 	const unsigned int scope = rpcordma_reclaim_scope_enter(rpcordma_xprt_swapping(xprt_));
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		reverse_awaited_ = reverse_sessions_ != 0;
+		receives = reverse_receives();
+	}
 	const verbs::EndpointWishes wishes{
 		.network = field::rpc_xprt::xprt_net(xprt_),
 		.destination = reinterpret_cast<const sockaddr *>(&field::rpc_xprt::addr(xprt_)),
 		.source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) : nullptr,
 		.credits = field::rpc_xprt::max_reqs(xprt_),
 		.reverse_credits = reverse_credits,
+		.reverse_receives = receives,
+		.reverse_transfers = most_reverse_segments,
 		.own = {.send_size = rpcordma_max_inline_write,
 			.receive_size = rpcordma_max_inline_read,
 			.remote_invalidation = true},
@@ -101,6 +109,7 @@ proto::ConnectOutcome Transport::connect_to(const verbs::EndpointWishes &wishes)
 		in_flight_ = 0;
 		abandoned_ = 0;
 		unclaimed_ = 0;
+		reverse_unanswered_ = 0;
 		connection_++;
 		__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
 	}
@@ -123,6 +132,7 @@ void Transport::drop_endpoint() noexcept
 		return;
 	endpoint_->stop();
 	sweep();
+	sweep_reverse();
 	/* Under the lock for those who look, but not destroyed under it. */
 	kernel::Owned<verbs::Endpoint> old;
 	std::uint32_t calls;

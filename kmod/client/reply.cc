@@ -55,9 +55,9 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
 	std::visit(Overloaded{
 			   [&](const proto::ForCall &message) { reply(message, buffer); },
-			   [&](const proto::ReverseCall &message) {
+			   [&](const proto::Call &call) {
 				   check_stray_invalidation(buffer);
-				   reverse_call(message);
+				   reverse_call(call, buffer.message());
 				   endpoint_->receives().give_back(buffer);
 			   },
 			   [&](proto::Dropped reason) {
@@ -85,7 +85,7 @@ void Transport::keep_receives() noexcept
 	std::uint32_t needed;
 	{
 		kernel::Guard guard(lock_);
-		needed = in_flight_ + reverse_credits;
+		needed = in_flight_ + reverse_receives();
 	}
 	(void)endpoint_->receives().provide(needed, 0, kernel::GFP_ATTEMPT);
 }
@@ -343,7 +343,10 @@ void Transport::finish(Request &request) noexcept
 {
 	rpc_rqst *const rqst = request.rqst_;
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
-	const int status = take_reply(request);
+	int status = take_reply(request);
+	const bool failed = status < 0;
+	if (failed)
+		status = say_failed(request, status);
 
 	endpoint_->receives().give_back(*std::exchange(request.reply_, nullptr));
 	{
@@ -353,15 +356,28 @@ void Transport::finish(Request &request) noexcept
 	}
 	{
 		kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt_));
-		if (status < 0) {
+		if (failed) {
 			statistics_.bad_replies++;
-			field::rpc_task::tk_status(task) = status;
+			rpcordma_task_ask_once(task);
 		}
-		xprt_complete_rqst(task, status < 0 ? 0 : status);
+		xprt_complete_rqst(task, status);
 		xprt_unpin_rqst(rqst);
 	}
 	/* Neither the request nor the RPC is ours any more. */
 	room();
+}
+
+/* Returns the size of a Reply that sunrpc decodes to that error. In tk_status it could be lost: the task that sends the
+ * Call clears that once the Call is out, and the RPC would be sent again. */
+int Transport::say_failed(Request &request, int error) noexcept
+{
+	const proto::FailureReply reply(xid_of(request.rqst_), error == -kernel::EPROTONOSUPPORT ?
+								       proto::Failure::version_denied :
+								       proto::Failure::unintelligible);
+	const wire::Bytes bytes = reply.bytes();
+	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(request.rqst_), 0, const_cast<std::byte *>(bytes.data()),
+			       static_cast<unsigned int>(bytes.size()));
+	return static_cast<int>(bytes.size());
 }
 
 /* Brings the reply to where sunrpc decodes it. The RPC's memory is out of the peer's reach. Returns the size of the

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The reverse direction: Calls of the responder's on our connection (RFC 8167), such as NFSv4.1's callbacks. */
+/* The reverse direction: Calls of the responder's on our connection (RFC 8167), such as NFSv4.1's callbacks. Their chunks are
+ * read and written, within bounds that the forward direction does not feel. */
 #include "client/reverse.hh"
 
 #include <algorithm>
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
+#include "proto/response.hh"
+#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -16,17 +19,51 @@ namespace {
 
 /* How long a service may take to be done with what it was given. */
 constexpr unsigned long service_patience = 30 * kernel::HZ;
+/* The largest Payload stream of a Call, in bytes: callbacks take a few hundred. */
+constexpr std::uint32_t largest_stream = 16 * proto::page_size;
+/* sunrpc takes the memory for a Reply to be a page. */
+constexpr std::size_t reply_size = kernel::PAGE_SIZE;
+
+/* Goes through memory that is in one piece, page by page. */
+class BlockReader {
+    public:
+	explicit BlockReader(const std::byte *at) noexcept
+		: at_(at)
+	{
+	}
+	verbs::PagePiece operator()(std::uint32_t most) noexcept
+	{
+		const auto in_page =
+			static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at_) % proto::page_size);
+		const verbs::PagePiece piece{rpcordma_page_of(at_), in_page,
+					     std::min(most, proto::page_size - in_page)};
+		at_ += piece.length;
+		return piece;
+	}
+
+    private:
+	const std::byte *at_;
+};
 
 } // namespace
 
-ReverseRequest *ReverseRequest::make(std::size_t size, gfp_t gfp) noexcept
+ReverseRequest::ReverseRequest(Transport &owner) noexcept
+	: Signal([](Signal &signal) noexcept {
+		auto &request = static_cast<ReverseRequest &>(signal);
+		request.owner_.reverse_moved(request);
+	})
+	, owner_(owner)
 {
-	kernel::Owned<ReverseRequest> request(new (gfp) ReverseRequest);
+}
+
+ReverseRequest *ReverseRequest::make(Transport &owner, std::size_t size, gfp_t gfp) noexcept
+{
+	kernel::Owned<ReverseRequest> request(new (gfp) ReverseRequest(owner));
 	if (!request)
 		return nullptr;
-	request->call_ = kernel::Block(size, gfp);
-	request->reply_ = kernel::Block(size, gfp);
-	if (!request->call_ || !request->reply_)
+	request->message_ = kernel::Block(size, gfp);
+	request->reply_ = kernel::Block(reply_size, gfp);
+	if (!request->message_ || !request->reply_)
 		return nullptr;
 	return request.release();
 }
@@ -36,19 +73,38 @@ ReverseRequest &ReverseRequest::of(rpc_rqst *rqst) noexcept
 	return *kernel::owner_of(&ReverseRequest::rqst_, rqst);
 }
 
-void ReverseRequest::take(rpc_xprt *xprt, wire::Bytes payload) noexcept
+void ReverseRequest::hold(wire::Bytes message) noexcept
+{
+	__builtin_memcpy(message_.data(), message.data(), message.size());
+	const proto::Received received = proto::classify_received(message_.span().first(message.size()));
+	call_ = std::get<proto::Call>(received);
+	moved_ = {};
+	state_ = State::served;
+}
+
+bool ReverseRequest::make_room(std::size_t size, gfp_t gfp) noexcept
+{
+	moved_ = kernel::Block(size, gfp);
+	if (!moved_)
+		return false;
+	__builtin_memset(moved_.data(), 0, size);
+	return true;
+}
+
+rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept
 {
 	rpc_rqst *const rqst = rqst_.get();
 	__builtin_memset(rqst, 0, kernel::Layout<rpc_rqst>::size);
 	field::rpc_rqst::rq_xprt(rqst) = xprt;
 	field::rpc_rqst::rq_bc_pa_state(rqst) = 1ul << kernel::RPC_BC_PA_IN_USE;
-	/* The Payload stream begins with the XID, as it is on the wire. */
-	__builtin_memcpy(&field::rpc_rqst::rq_xid(rqst), payload.data(), sizeof(__be32));
+	field::rpc_rqst::rq_xid(rqst) = __builtin_bswap32(static_cast<u32>(call_.xid));
+	/* To sunrpc, one that is in front of all that wait for credits. */
+	field::rpc_rqst::rq_cong(rqst) = 1;
 
-	__builtin_memcpy(call_.data(), payload.data(), payload.size());
+	const wire::Bytes payload = stream();
 	const auto size = static_cast<unsigned int>(payload.size());
 	xdr_buf &call = field::rpc_rqst::rq_rcv_buf(rqst);
-	field::xdr_buf::head(&call) = call_.data();
+	field::xdr_buf::head(&call) = const_cast<std::byte *>(payload.data());
 	field::xdr_buf::head_length(&call) = size;
 	field::xdr_buf::buflen(&call) = size;
 	field::xdr_buf::len(&call) = size;
@@ -58,39 +114,47 @@ void ReverseRequest::take(rpc_xprt *xprt, wire::Bytes payload) noexcept
 	field::xdr_buf::head(&reply) = reply_.data();
 	field::xdr_buf::head_length(&reply) = reply_.size();
 	field::xdr_buf::buflen(&reply) = static_cast<unsigned int>(reply_.size());
+	return rqst;
 }
 
 /* A Call beyond the credits that were granted is dropped: its sender sends it again or gives up. */
-void Transport::reverse_call(const proto::ReverseCall &message) noexcept
+void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexcept
 {
-	if (!proto::can_be_served(message)) {
-		answer_error(message);
-		return drop(message, "chunks or is malformed");
-	}
-	ReverseRequest *const request = reverse_request(message.payload.size());
+	ReverseRequest *const request = reverse_request(message.size());
 	if (!request)
-		return drop(message, "credits or memory");
-	request->take(xprt_, message.payload);
-	bool served;
-	{
-		/* The service does not end while there is a session: see close_reverse(). */
-		kernel::Guard guard(lock_);
-		served = reverse_sessions_ != 0 && rpcordma_reverse_enqueue(xprt_, request->rqst());
-	}
-	if (!served) {
-		keep_reverse(*request);
-		drop(message, "nobody serves it");
-	}
+		return rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(call.xid), "credits or memory");
+	request->hold(message);
+	const wire::Chunks &chunks = request->call().chunks;
+	const bool has_chunks = !chunks.reads.empty() || !chunks.writes.empty() || chunks.reply;
+	if (has_chunks && !has_reverse_session())
+		return refuse_reverse(*request, "chunks for nobody");
+	if (!chunks.reads.empty() && endpoint_->reads() == 0)
+		return refuse_reverse(*request, "no RDMA Reads are offered");
+	const auto assembly =
+		proto::Assembly::of(request->call(), {.stream = largest_stream,
+						      .segments = most_reverse_segments,
+						      .room_segments = most_reverse_segments,
+						      .reply_threshold = endpoint_->agreement().inline_thresholds.call,
+						      .eligible_only = true});
+	if (!assembly)
+		return refuse_reverse(*request, verbs::name_of(assembly.error()));
+	rpcordma_trace_reverse_call_received(peer(), static_cast<u32>(call.xid), verbs::name_of(assembly->shape()),
+					     call.credits, static_cast<u32>(call.payload.size()), chunks.reads.count(),
+					     assembly->size());
+	if (assembly->shape() == proto::CallShape::in_message)
+		return serve_reverse(*request);
+	pull_reverse(*request, *assembly);
 }
 
-/* One for a Call of that size, within the credits; null where there is none. */
+/* One for a message of that size, within the credits; null where there is none. */
 ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
 {
 	ReverseRequest *request;
 	{
 		kernel::Guard guard(lock_);
-		if (reverse_in_use_ == reverse_credits)
+		if (reverse_unanswered_ == reverse_credits || reverse_in_use_ == most_reverse_requests)
 			return nullptr;
+		reverse_unanswered_++;
 		reverse_in_use_++;
 		request = reverse_free_.pop_front();
 	}
@@ -99,19 +163,146 @@ ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
 		request = nullptr;
 	}
 	if (!request)
-		request = ReverseRequest::make(reverse_size(), kernel::GFP_ATTEMPT);
-	if (request && request->size() >= size)
-		return request;
-	delete request;
+		request = ReverseRequest::make(*this, size, kernel::GFP_ATTEMPT);
 	kernel::Guard guard(lock_);
+	if (request) {
+		request->holds_credit_ = true;
+		request->connection_ = connection_;
+		return request;
+	}
+	reverse_unanswered_--;
 	reverse_in_use_--;
 	return nullptr;
 }
 
+/* Before its answer is sent: the responder may make use of the credit as soon as it has that. */
+void Transport::give_credit_back(ReverseRequest &request) noexcept
+{
+	if (std::exchange(request.holds_credit_, false) && request.connection_ == connection_)
+		reverse_unanswered_--;
+}
+
+bool Transport::has_reverse_session() noexcept
+{
+	kernel::Guard guard(lock_);
+	return reverse_sessions_ != 0;
+}
+
+void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &assembly) noexcept
+{
+	if (!request.make_room(assembly.size(), kernel::GFP_ATTEMPT))
+		return drop_reverse(request, "credits or memory");
+	std::byte *const stream = request.moved_.data();
+	verbs::Chain chain;
+	proto::Pieces pieces = assembly.pieces();
+	while (const auto piece = pieces.next()) {
+		std::byte *const to = stream + piece->offset;
+		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source)) {
+			__builtin_memcpy(to, bytes->data(), bytes->size());
+		} else if (!move_reverse(request, std::get<wire::Segment>(piece->source), BlockReader(to),
+					 verbs::Direction::read, chain)) {
+			return drop_reverse(request, "credits or memory");
+		}
+	}
+	if (chain.count > endpoint_->sends().longest_chain())
+		return refuse_reverse(request, "too many segments");
+	request.watch(endpoint_->sends(), chain);
+	request.reads_ = chain;
+	{
+		kernel::Guard guard(lock_);
+		request.state_ = ReverseRequest::State::pulling;
+		reverse_waiting_.push_back(request);
+		reverse_waits_.store(true);
+	}
+	post_reverse_reads();
+}
+
+/* Prepares an RDMA Read or Write. There is one of the connection's for each segment of each request. */
+template <typename Next>
+bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
+			     verbs::Direction direction, verbs::Chain &chain) noexcept
+{
+	const auto prepare = [&](verbs::Transfer &transfer) {
+		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction) == 0;
+	};
+	return reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2, direction,
+					 kernel::GFP_ATTEMPT, next, prepare, request.transfers_, chain);
+}
+
+/* Posts what the send queue has room for now. The rest has its turn when there is more. */
+void Transport::post_reverse_reads() noexcept
+{
+	for (;;) {
+		kernel::Guard guard(lock_);
+		ReverseRequest *const request = reverse_waiting_.front();
+		if (!request)
+			return reverse_waits_.store(false);
+		if (!endpoint_->sends().reserve(request->reads_.count))
+			return;
+		reverse_waiting_.remove(*request);
+		reverse_moving_.push_back(*request);
+		/* Where it fails, the connection is being closed: sweep_reverse() will come by. */
+		(void)endpoint_->sends().post(request->reads_, *request);
+	}
+}
+
+/* In the context of the completion queue. */
+void Transport::reverse_moved(ReverseRequest &request) noexcept
+{
+	reverse_transfers_.finish(request.transfers_);
+	bool is_pulled;
+	{
+		kernel::Guard guard(lock_);
+		reverse_moving_.remove(request);
+		is_pulled = request.state_ == ReverseRequest::State::pulling;
+		if (request.state_ == ReverseRequest::State::released)
+			recycle(request);
+		else
+			request.state_ = ReverseRequest::State::served;
+	}
+	if (!is_pulled)
+		return;
+	if (endpoint_->is_lost())
+		return drop_reverse(request, "connection lost");
+	serve_reverse(request);
+}
+
+void Transport::serve_reverse(ReverseRequest &request) noexcept
+{
+	if (!proto::payload_is_call(request.stream(), request.call().xid))
+		return refuse_reverse(request, "no call with the XID of the header");
+	rpc_rqst *const rqst = request.give(xprt_);
+	bool served;
+	{
+		/* The service does not end while there is a session: see close_reverse(). */
+		kernel::Guard guard(lock_);
+		served = reverse_sessions_ != 0 && rpcordma_reverse_enqueue(xprt_, rqst);
+	}
+	if (!served)
+		drop_reverse(request, "nobody serves it");
+}
+
+void Transport::refuse_reverse(ReverseRequest &request, const char *reason) noexcept
+{
+	answer_error(request);
+	drop_reverse(request, reason);
+}
+
+void Transport::drop_reverse(ReverseRequest &request, const char *reason) noexcept
+{
+	rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(request.call().xid), reason);
+	reverse_transfers_.finish(request.transfers_);
+	keep_reverse(request);
+}
+
+/* A responder cannot make a connection: this one stays while it may have something to say (RFC 8167, 5.4). */
 void Transport::open_reverse(unsigned int sessions) noexcept
 {
 	kernel::Guard guard(lock_);
+	if (reverse_sessions_ == 0)
+		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(xprt_), 0);
 	reverse_sessions_ += sessions;
+	reverse_awaited_ = true;
 }
 
 void Transport::close_reverse(unsigned int sessions) noexcept
@@ -119,8 +310,13 @@ void Transport::close_reverse(unsigned int sessions) noexcept
 	kernel::Completion idle;
 	{
 		kernel::Guard guard(lock_);
+		if (reverse_sessions_ == 0)
+			return;
 		reverse_sessions_ -= std::min(sessions, reverse_sessions_);
-		if (reverse_sessions_ != 0 || reverse_in_use_ == 0)
+		if (reverse_sessions_ != 0)
+			return;
+		field::rpc_xprt::idle_timeout(xprt_) = idle_timeout_;
+		if (reverse_in_use_ == 0)
 			return;
 		reverse_idle_ = &idle;
 	}
@@ -132,21 +328,22 @@ void Transport::close_reverse(unsigned int sessions) noexcept
 }
 
 /* ERR_CHUNK, if there is room for it now. */
-void Transport::answer_error(const proto::ReverseCall &message) noexcept
+void Transport::answer_error(ReverseRequest &request) noexcept
 {
 	verbs::SendBuffer *const buffer = endpoint_->sends().begin(1, kernel::GFP_ATTEMPT);
 	if (!buffer)
 		return;
+	std::uint32_t credits;
+	{
+		kernel::Guard guard(lock_);
+		credits = reverse_grant();
+		give_credit_back(request);
+	}
 	const auto size =
-		wire::encode_error(buffer->bytes(), message.xid, RPCRDMA_V1, reverse_credits, wire::ChunkError{});
+		wire::encode_error(buffer->bytes(), request.call().xid, RPCRDMA_V1, credits, wire::ChunkError{});
 	if (!size)
 		return endpoint_->sends().abandon(*buffer, 1);
 	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*size), {}, {});
-}
-
-void Transport::drop(const proto::ReverseCall &message, const char *reason) noexcept
-{
-	rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(message.xid), reason);
 }
 
 std::size_t Transport::reverse_size() noexcept
@@ -158,9 +355,20 @@ std::size_t Transport::reverse_size() noexcept
 	return std::min<std::size_t>(threshold, kernel::PAGE_SIZE) - wire::chunks_size(0, 0, 0) - RPCRDMA_V1_FIXED_SIZE;
 }
 
+/* sunrpc is done with it. */
 void Transport::keep_reverse(ReverseRequest &request) noexcept
 {
 	kernel::Guard guard(lock_);
+	if (request.state_ == ReverseRequest::State::pushing)
+		request.state_ = ReverseRequest::State::released;
+	else
+		recycle(request);
+}
+
+void Transport::recycle(ReverseRequest &request) noexcept
+{
+	request.moved_ = {};
+	give_credit_back(request);
 	reverse_in_use_--;
 	reverse_free_.push_front(request);
 	if (reverse_in_use_ == 0 && reverse_idle_)
@@ -169,26 +377,115 @@ void Transport::keep_reverse(ReverseRequest &request) noexcept
 
 int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 {
-	const xdr_buf &reply = field::rpc_rqst::rq_snd_buf(rqst);
-	const std::uint32_t seen = room_events_.load();
-	verbs::SendBuffer *const buffer = endpoint_->sends().begin(1, kernel::GFP_ATTEMPT);
-	if (!buffer)
-		return wait_for_room(seen);
-
-	const wire::Xid xid = xid_of(rqst);
-	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, {});
-	const unsigned int size = field::xdr_buf::len(&reply);
-	if (!header || *header + size > endpoint_->agreement().inline_thresholds.call ||
-	    read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + *header, size) != 0) {
-		endpoint_->sends().abandon(*buffer, 1);
-		/* Dropped: an error would be taken for that of whichever task sends at the moment. */
-		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(xid), "reply too large");
-		return 0;
+	ReverseRequest &request = ReverseRequest::of(rqst);
+	switch (transmit_reverse(request, field::rpc_rqst::rq_snd_buf(rqst))) {
+	case Sent::yes:
+		break;
+	case Sent::no_room:
+	case Sent::no_memory:
+		/* It has no part in what Calls wait for: sunrpc tries again soon. */
+		return -kernel::ENOBUFS;
+	case Sent::too_large:
+		/* An errno would be taken for that of whichever task sends at the moment. */
+		answer_error(request);
+		break;
+	case Sent::not_connected:
+		close();
+		return -kernel::ENOTCONN;
 	}
-	if (endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*header) + size, {}, {}))
-		return 0;
-	close();
-	return -kernel::ENOTCONN;
+	return 0;
+}
+
+Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_buf &reply) noexcept
+{
+	const wire::Xid xid = request.call().xid;
+	const wire::Chunks &chunks = request.call().chunks;
+	const auto drop = [&](const char *reason, Sent as) {
+		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(xid), reason);
+		return as;
+	};
+	{
+		/* Memory that was offered on another connection is no longer, and nobody waits there. */
+		kernel::Guard guard(lock_);
+		if (request.connection_ != connection_)
+			return drop("connection lost", Sent::yes);
+	}
+	const std::uint32_t size = field::xdr_buf::len(&reply);
+	const auto plan = proto::plan_reply(size, std::span<const proto::Item>(), chunks,
+					    endpoint_->agreement().inline_thresholds.call);
+	if (!plan)
+		return drop("reply too large", Sent::too_large);
+	const bool is_long = plan->transfer == proto::ReplyTransfer::long_reply;
+	verbs::Chain chain;
+	if (is_long && (!chunks.reply || !write_reverse(request, *chunks.reply, reply, chain))) {
+		reverse_transfers_.finish(request.transfers_);
+		return drop("credits or memory", Sent::too_large);
+	}
+	verbs::SendBuffer *const buffer = endpoint_->sends().begin(chain.count + 1, kernel::GFP_ATTEMPT);
+	if (!buffer) {
+		reverse_transfers_.finish(request.transfers_);
+		return Sent::no_room;
+	}
+	const wire::ReturnedChunks returned{chunks.writes, {}, chunks.reply, is_long ? size : 0};
+	const auto header = is_long ? wire::encode_returned_nomsg(buffer->bytes(), xid, reverse_credits, returned) :
+				      wire::encode_returned_msg(buffer->bytes(), xid, reverse_credits, returned);
+	/* The plan has made sure of it. */
+	if (!header)
+		bug("a reply's header is too long");
+	auto message_size = static_cast<std::uint32_t>(*header);
+	if (!is_long) {
+		read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + message_size, size);
+		message_size += size;
+	}
+	rpcordma_trace_reverse_reply_sent(peer(), static_cast<u32>(xid), verbs::name_of(plan->transfer), size);
+	if (is_long)
+		request.watch(endpoint_->sends(), chain);
+	kernel::Guard guard(lock_);
+	give_credit_back(request);
+	if (!is_long)
+		return endpoint_->sends().post(*buffer, message_size, {}, {}) ? Sent::yes : Sent::not_connected;
+	request.state_ = ReverseRequest::State::pushing;
+	reverse_moving_.push_back(request);
+	return endpoint_->sends().post(*buffer, message_size, chain, {.watcher = &request, .invalidate = {}}) ?
+		       Sent::yes :
+		       Sent::not_connected;
+}
+
+/* Prepares the RDMA Writes of a Reply that goes to its Reply chunk. */
+bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply,
+			      verbs::Chain &chain) noexcept
+{
+	const std::uint32_t size = field::xdr_buf::len(&reply);
+	if (!request.make_room(size, kernel::GFP_ATTEMPT) ||
+	    read_bytes_from_xdr_buf(&reply, 0, request.moved_.data(), size) != 0)
+		return false;
+	BlockReader reader(request.moved_.data());
+	const auto next = [&reader](std::uint32_t most) { return reader(most); };
+	return proto::for_each_written(room, size, [&](const wire::Segment &segment) {
+		return move_reverse(request, segment, next, verbs::Direction::write, chain);
+	});
+}
+
+/* The queue pair is drained: nothing is read or written any more. */
+void Transport::sweep_reverse() noexcept
+{
+	for (;;) {
+		ReverseRequest *request;
+		{
+			kernel::Guard guard(lock_);
+			request = reverse_waiting_.pop_front();
+			if (!request)
+				request = reverse_moving_.pop_front();
+		}
+		if (!request)
+			return;
+		reverse_transfers_.finish(request->transfers_);
+		kernel::Guard guard(lock_);
+		if (request->state_ == ReverseRequest::State::pushing)
+			request->state_ = ReverseRequest::State::served;
+		else
+			recycle(*request);
+	}
 }
 
 } // namespace rpcordma::client

@@ -9,10 +9,12 @@
 #include "client/reverse.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
+#include "proto/assembly.hh"
 #include "proto/credits.hh"
 #include "proto/received.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
+#include "verbs/transfer.hh"
 
 namespace rpcordma::client {
 
@@ -38,8 +40,12 @@ struct Statistics {
 	unsigned long registrations_lost = 0;
 };
 
-/* Calls that the responder may have outstanding in the reverse direction, and Receives posted for them. */
-inline constexpr std::uint32_t reverse_credits = 4;
+/* Calls that the responder may have outstanding in the reverse direction. */
+inline constexpr std::uint32_t reverse_credits = 8;
+/* The same with those that have been answered and are still sunrpc's, or the device's. */
+inline constexpr std::uint32_t most_reverse_requests = 3 * reverse_credits;
+/* The segments that the Read list of one of them may have, or its Write list and Reply chunk together. */
+inline constexpr std::uint32_t most_reverse_segments = 4;
 
 /* Lives behind its rpc_xprt, in one allocation of sunrpc's. */
 class Transport final : private verbs::Endpoint::User {
@@ -74,9 +80,13 @@ class Transport final : private verbs::Endpoint::User {
 	void print_statistics(seq_file *file) noexcept;
 	/* On this and all earlier connections. */
 	[[nodiscard]] unsigned long registrations_made() noexcept;
-	/* The largest Call and Reply of the reverse direction, in bytes. */
+	/* The largest Call and Reply of the reverse direction that a peer can send and take without chunks, in bytes. */
 	[[nodiscard]] std::size_t reverse_size() noexcept;
 	void keep_reverse(ReverseRequest &request) noexcept;
+	[[nodiscard]] rpc_wait_queue *reverse_replies() noexcept
+	{
+		return reverse_replies_.get();
+	}
 	/* A service awaits Calls of the reverse direction, for so many sessions more or fewer. When the last is closed, none
 	 * of its Calls is left: that is waited for. */
 	void open_reverse(unsigned int sessions) noexcept;
@@ -130,6 +140,7 @@ class Transport final : private verbs::Endpoint::User {
 	void invalidated(Request &request) noexcept;
 	void finish(Request &request) noexcept;
 	[[nodiscard]] int take_reply(Request &request) noexcept;
+	[[nodiscard]] static int say_failed(Request &request, int error) noexcept;
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
 	void trace_invalidated(Request &request, const char *by) noexcept;
@@ -141,11 +152,38 @@ class Transport final : private verbs::Endpoint::User {
 	void keep_receives() noexcept;
 
 	/* reverse.cc */
-	void reverse_call(const proto::ReverseCall &message) noexcept;
-	[[nodiscard]] ReverseRequest *reverse_request(std::size_t size) noexcept;
-	void answer_error(const proto::ReverseCall &message) noexcept;
-	void drop(const proto::ReverseCall &message, const char *reason) noexcept;
+	friend class ReverseRequest;
+	void reverse_call(const proto::Call &call, wire::Bytes message) noexcept;
+	[[nodiscard]] ReverseRequest *reverse_request(std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool has_reverse_session() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* What is granted: as long as no service has awaited Calls on this connection, one that is answered with an error. */
+	[[nodiscard]] std::uint32_t reverse_grant() const noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return reverse_awaited_ ? reverse_credits : 1;
+	}
+	/* Receives for those, and one for the time in which a message is looked at: its answer may be under way already. */
+	[[nodiscard]] std::uint32_t reverse_receives() const noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return reverse_grant() + 1;
+	}
+	void pull_reverse(ReverseRequest &request, const proto::Assembly &assembly) noexcept RPCORDMA_EXCLUDES(lock_);
+	template <typename Next>
+	[[nodiscard]] bool move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
+					verbs::Direction direction, verbs::Chain &chain) noexcept;
+	void post_reverse_reads() noexcept RPCORDMA_EXCLUDES(lock_);
+	void reverse_moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void serve_reverse(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void refuse_reverse(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void drop_reverse(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void answer_error(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
+	[[nodiscard]] Sent transmit_reverse(ReverseRequest &request, const xdr_buf &reply) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool write_reverse(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply,
+					 verbs::Chain &chain) noexcept;
+	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void sweep_reverse() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	[[nodiscard]] const sockaddr *peer() const noexcept;
 	void lost() noexcept override;
@@ -167,7 +205,7 @@ class Transport final : private verbs::Endpoint::User {
 	 * it as it is, because close() waits for them. */
 	kernel::Owned<verbs::Endpoint> endpoint_;
 
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"Transport"};
 	kernel::List<Request> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* Requests with memory that the peer may reach. */
 	kernel::List<Request> advertising_ RPCORDMA_GUARDED_BY(lock_);
@@ -178,8 +216,22 @@ class Transport final : private verbs::Endpoint::User {
 	std::uint32_t abandoned_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t unclaimed_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::List<ReverseRequest> reverse_free_ RPCORDMA_GUARDED_BY(lock_);
+	/* Those whose RDMA Reads wait for room, and those whose RDMA Reads or Writes are posted. */
+	kernel::List<ReverseRequest> reverse_waiting_ RPCORDMA_GUARDED_BY(lock_);
+	/* Whether there are some of the former, for a look without the lock. */
+	std::atomic<bool> reverse_waits_{false};
+	kernel::List<ReverseRequest> reverse_moving_ RPCORDMA_GUARDED_BY(lock_);
+	verbs::TransferPool reverse_transfers_;
+	/* Replies in the reverse direction that wait for the send lock. */
+	kernel::Opaque<rpc_wait_queue> reverse_replies_;
+	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
+	std::uint32_t reverse_unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t reverse_in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	unsigned int reverse_sessions_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* There has been one since this connection was made: what was granted then cannot be taken back. */
+	bool reverse_awaited_ RPCORDMA_GUARDED_BY(lock_) = false;
+	/* That of sunrpc's, in jiffies, while it is switched off. */
+	unsigned long idle_timeout_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Completion *reverse_idle_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	/* Numbers the connections. */
 	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;

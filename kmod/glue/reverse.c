@@ -70,6 +70,11 @@ void rpcordma_unregister_reverse_class(void)
 	xprt_unregister_transport(&class);
 }
 
+const struct xprt_class *rpcordma_reverse_class(void)
+{
+	return &class;
+}
+
 const struct rpc_xprt_ops *rpcordma_reverse_ops(void)
 {
 	return &operations;

@@ -2,6 +2,7 @@
 /* Locks, completions, work and time. */
 #include <linux/completion.h>
 #include <linux/jiffies.h>
+#include <linux/lockdep.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -9,9 +10,11 @@
 
 static struct workqueue_struct *queue;
 
-void rpcordma_spin_init(struct spinlock *lock)
+/* Lockdep tells one kind of locks from another by an address within the module: that of their owner's name. */
+void rpcordma_spin_init(struct spinlock *lock, const char *owner)
 {
 	spin_lock_init(lock);
+	lockdep_set_class_and_name(lock, (struct lock_class_key *)owner, owner);
 }
 
 void rpcordma_spin_lock(struct spinlock *lock)

@@ -51,6 +51,8 @@ static struct ctl_table client_table[] = {
 unsigned int rpcordma_svc_max_requests = 64;
 unsigned int rpcordma_svc_max_req_size = 4096;
 unsigned int rpcordma_svc_max_reads = 16;
+/* Not the in-tree module's: see enum ReverseChunks. */
+unsigned int rpcordma_svc_reverse_chunks;
 
 static unsigned int least_requests = 4;
 static unsigned int most_requests = 16384;
@@ -58,6 +60,8 @@ static unsigned int least_req_size = 4096;
 static unsigned int most_req_size = 65536;
 static unsigned int least_reads = 1;
 static unsigned int most_reads = 255;
+static unsigned int never_chunks;
+static unsigned int always_chunks = 2;
 /* Counters that the in-tree module has and does not count. */
 static unsigned int not_counted;
 
@@ -97,6 +101,7 @@ static struct ctl_table server_table[] = {
 	RANGED("max_requests", rpcordma_svc_max_requests, &least_requests, &most_requests),
 	RANGED("max_req_size", rpcordma_svc_max_req_size, &least_req_size, &most_req_size),
 	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, &least_reads, &most_reads),
+	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, &never_chunks, &always_chunks),
 	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
 	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
 	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),

@@ -403,7 +403,7 @@ TRACE_EVENT(rpcordma_listener,
 	TP_printk("address=%pISpc event='%s' status=%d", __entry->peer, __get_str(event), __entry->status)
 );
 
-TRACE_EVENT(rpcordma_call_received,
+DECLARE_EVENT_CLASS(rpcordma_arrival,
 	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *shape, u32 credits, u32 inline_size,
 		 u32 read_segments, u32 size),
 	TP_ARGS(peer, xid, shape, credits, inline_size, read_segments, size),
@@ -429,6 +429,16 @@ TRACE_EVENT(rpcordma_call_received,
 		  __entry->xid, __get_str(shape), __entry->credits, __entry->inline_size, __entry->read_segments,
 		  __entry->size)
 );
+
+#undef ARRIVAL_EVENT
+#define ARRIVAL_EVENT(name)                                                                                   \
+	DEFINE_EVENT(rpcordma_arrival, rpcordma_##name,                                                       \
+		TP_PROTO(const struct sockaddr *peer, u32 xid, const char *shape, u32 credits, u32 inline_size, \
+			 u32 read_segments, u32 size),                                                        \
+		TP_ARGS(peer, xid, shape, credits, inline_size, read_segments, size))
+
+ARRIVAL_EVENT(call_received);
+ARRIVAL_EVENT(reverse_call_received);
 
 TRACE_EVENT(rpcordma_call_pulled,
 	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size, u32 requests),
@@ -498,19 +508,43 @@ TRACE_EVENT(rpcordma_reply_sent,
 );
 
 TRACE_EVENT(rpcordma_reverse_call_sent,
-	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size),
-	TP_ARGS(peer, xid, size),
+	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size, const char *call, const char *reply),
+	TP_ARGS(peer, xid, size, call, reply),
 	TP_STRUCT__entry(
 		PEER_FIELD
 		__field(u32, xid)
 		__field(u32, size)
+		__string(call, call)
+		__string(reply, reply)
 	),
 	TP_fast_assign(
 		PEER_ASSIGN;
 		__entry->xid = xid;
 		__entry->size = size;
+		ASSIGN_STRING(call);
+		ASSIGN_STRING(reply);
 	),
-	TP_printk("peer=%pISpc xid=0x%08x size=%u", __entry->peer, __entry->xid, __entry->size)
+	TP_printk("peer=%pISpc xid=0x%08x size=%u call='%s' reply='%s'", __entry->peer, __entry->xid, __entry->size,
+		  __get_str(call), __get_str(reply))
+);
+
+TRACE_EVENT(rpcordma_reverse_reply_sent,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *type, u32 size),
+	TP_ARGS(peer, xid, type, size),
+	TP_STRUCT__entry(
+		PEER_FIELD
+		__field(u32, xid)
+		__string(type, type)
+		__field(u32, size)
+	),
+	TP_fast_assign(
+		PEER_ASSIGN;
+		__entry->xid = xid;
+		ASSIGN_STRING(type);
+		__entry->size = size;
+	),
+	TP_printk("peer=%pISpc xid=0x%08x type=%s size=%u", __entry->peer, __entry->xid, __get_str(type),
+		  __entry->size)
 );
 
 REASON_EVENT(reverse_reply_unmatched);

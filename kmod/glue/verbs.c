@@ -68,6 +68,12 @@ void rpcordma_unmap_list(struct ib_device *device, struct scatterlist *list, int
 	ib_dma_unmap_sg(device, list, entries, direction);
 }
 
+/* ocrdma takes the difference between that address and the first page's for the offset of the first byte. */
+bool rpcordma_may_choose_iova(const struct ib_device *device)
+{
+	return device->ops.driver_id != RDMA_DRIVER_OCRDMA;
+}
+
 u32 rpcordma_next_key(struct ib_mr *mr)
 {
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));

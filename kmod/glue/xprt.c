@@ -18,9 +18,53 @@ static void disable_swap(struct rpc_xprt *xprt)
 {
 }
 
+/*
+ * The send lock. A Reply in the reverse direction waits for it alone, and is the next to have it: what Calls wait for
+ * besides is the peer's to give, who may first want that Reply. Both with the transport's lock held.
+ */
+static int reserve_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	if (!task->tk_rqstp || !bc_prealloc(task->tk_rqstp))
+		return xprt_reserve_xprt(xprt, task);
+	if (!test_and_set_bit(XPRT_LOCKED, &xprt->state)) {
+		xprt->snd_task = task;
+		return 1;
+	}
+	if (xprt->snd_task == task)
+		return 1;
+	/* Nobody waits for it on the connection that is being made. */
+	if (!xprt_connected(xprt)) {
+		task->tk_status = -ENOTCONN;
+		return 0;
+	}
+	task->tk_status = -EAGAIN;
+	rpc_sleep_on(rpcordma_client_reverse_replies(xprt), task, NULL);
+	return 0;
+}
+
+/* One that a Call has sent along has no use for the lock. */
+static bool take_over(struct rpc_task *task, void *xprt)
+{
+	if (test_bit(RPC_TASK_NEED_XMIT, &task->tk_runstate))
+		((struct rpc_xprt *)xprt)->snd_task = task;
+	return true;
+}
+
+static void release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
+{
+	struct rpc_wait_queue *replies = rpcordma_client_reverse_replies(xprt);
+	struct rpc_task *woken;
+
+	if (xprt->snd_task == task && !test_bit(XPRT_CLOSE_WAIT, &xprt->state))
+		while ((woken = rpc_wake_up_first(replies, take_over, xprt)))
+			if (xprt->snd_task == woken)
+				return;
+	xprt_release_xprt(xprt, task);
+}
+
 static const struct rpc_xprt_ops operations = {
-	.reserve_xprt = xprt_reserve_xprt,
-	.release_xprt = xprt_release_xprt,
+	.reserve_xprt = reserve_xprt,
+	.release_xprt = release_xprt,
 	.alloc_slot = xprt_alloc_slot,
 	.free_slot = xprt_free_slot,
 	.rpcbind = rpcb_getport_async,
@@ -120,6 +164,11 @@ void rpcordma_xprt_set_bound(struct rpc_xprt *xprt)
 bool rpcordma_xprt_swapping(struct rpc_xprt *xprt)
 {
 	return atomic_read(&xprt->swapper) != 0;
+}
+
+void rpcordma_task_ask_once(struct rpc_task *task)
+{
+	task->tk_garb_retry = 0;
 }
 
 bool rpcordma_reply_expected(struct rpc_task *task)

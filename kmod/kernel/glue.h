@@ -28,6 +28,7 @@ struct net;
 struct page;
 struct rpc_rqst;
 struct rpc_task;
+struct rpc_wait_queue;
 struct rpc_xprt;
 struct rpc_xprt_ops;
 struct scatterlist;
@@ -59,7 +60,7 @@ void rpcordma_release_pages(struct page **pages, unsigned int count);
 int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 
 /* sync.c */
-void rpcordma_spin_init(struct spinlock *lock);
+void rpcordma_spin_init(struct spinlock *lock, const char *owner);
 void rpcordma_spin_lock(struct spinlock *lock);
 void rpcordma_spin_unlock(struct spinlock *lock);
 void rpcordma_completion_init(struct completion *completion);
@@ -90,6 +91,8 @@ int rpcordma_map_list(struct ib_device *device, struct scatterlist *list, int en
 void rpcordma_unmap_list(struct ib_device *device, struct scatterlist *list, int entries, unsigned int direction);
 /* Gives a registration its next key and returns it. */
 u32 rpcordma_next_key(struct ib_mr *mr);
+/* Whether a mapped region may be given another I/O virtual address that begins at the same place in a page. */
+bool rpcordma_may_choose_iova(const struct ib_device *device);
 /* Whether the device is of the iWARP kind, whose connection manager reports other reject reasons. */
 bool rpcordma_is_iwarp(struct ib_device *device);
 /* A work completion's status and a connection manager's event in words. */
@@ -113,6 +116,8 @@ void rpcordma_xprt_set_bound(struct rpc_xprt *xprt);
 bool rpcordma_xprt_swapping(struct rpc_xprt *xprt);
 /* Whether the RPC has a reply at all. */
 bool rpcordma_reply_expected(struct rpc_task *task);
+/* A Reply that cannot be decoded is final: the Call is not sent again. */
+void rpcordma_task_ask_once(struct rpc_task *task);
 
 /* reverse.c: hands a Call of the reverse direction to the service that awaits such; false where none does. Takes a
  * reference to the transport, which goes back with xprt_put(). */
@@ -120,6 +125,7 @@ bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request);
 /* The transport class that a server's Calls go by. */
 int rpcordma_register_reverse_class(void);
 void rpcordma_unregister_reverse_class(void);
+const struct xprt_class *rpcordma_reverse_class(void);
 const struct rpc_xprt_ops *rpcordma_reverse_ops(void);
 
 /* address.c: what sunrpc shows of a transport's addresses. Process context. */
@@ -154,6 +160,7 @@ extern unsigned int rpcordma_max_inline_write;
 extern unsigned int rpcordma_svc_max_requests;
 extern unsigned int rpcordma_svc_max_req_size;
 extern unsigned int rpcordma_svc_max_reads;
+extern unsigned int rpcordma_svc_reverse_chunks;
 /* What is counted below /proc/sys/sunrpc/svc_rdma. */
 enum rpcordma_svc_counter {
 	RPCORDMA_SVC_READS,
@@ -191,6 +198,7 @@ void rpcordma_client_print_stats(struct rpc_xprt *xprt, struct seq_file *file);
 void rpcordma_client_inject_disconnect(struct rpc_xprt *xprt);
 int rpcordma_client_source_address(struct rpc_xprt *xprt, char *buffer, size_t size);
 unsigned short rpcordma_client_source_port(struct rpc_xprt *xprt);
+struct rpc_wait_queue *rpcordma_client_reverse_replies(struct rpc_xprt *xprt);
 int rpcordma_client_bc_setup(struct rpc_xprt *xprt, unsigned int requests);
 size_t rpcordma_client_bc_maxpayload(struct rpc_xprt *xprt);
 unsigned int rpcordma_client_bc_num_slots(struct rpc_xprt *xprt);

@@ -10,9 +10,10 @@ namespace rpcordma::kernel {
 /* A spinlock for process context: neither interrupts nor softirqs take it. Nothing sleeps while it is held. */
 class RPCORDMA_CAPABILITY("spinlock") SpinLock {
     public:
-	SpinLock() noexcept
+	/* `owner` is a literal: the locks of one class have the same, those of two classes never. */
+	explicit SpinLock(const char *owner) noexcept
 	{
-		rpcordma_spin_init(lock_.get());
+		rpcordma_spin_init(lock_.get(), owner);
 	}
 	void lock() noexcept RPCORDMA_ACQUIRE()
 	{

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "proto/eligibility.hh"
+
 namespace rpcordma::proto {
 namespace {
 
@@ -54,15 +56,31 @@ std::uint64_t base_size(const Call &call) noexcept
 	return call.is_long ? chunk_length(call.chunks.reads, 0) : call.payload.size();
 }
 
+/// What is behind an item and is shorter than this cannot hold a WRITE of NFSv4's with data: operation, stateid, offset,
+/// stability, count.
+constexpr std::uint32_t smallest_write = 40;
+
 /// Whether the chunk at `position`, the only one, holds all of a counted item: upper layers look for such an item's bytes in
-/// the memory that is filled, and not behind it. They also want to see the RPC header in one place.
+/// the memory that is filled, and not behind it, where nfsd does not find those of a further item either. They also want to
+/// see the RPC header in one place.
 bool is_one_item(const Call &call, std::uint32_t position) noexcept
 {
-	if (position < smallest_rpc_call)
+	if (position < smallest_rpc_call || call.payload.size() - position >= smallest_write)
 		return false;
 	const std::uint64_t length = chunk_length(call.chunks.reads, position);
 	const wire::Bytes count = call.payload.subspan(position - wire::xdr_unit, wire::xdr_unit);
 	return length != 0 && wire::load_u32(count.first<wire::xdr_unit>()) <= length;
+}
+
+/// The count that stands in front of a chunk of `length` bytes, `before` bytes into the message's payload (a word or more),
+/// says that some of the chunk's roundup padding are data (rfc5666bis-04, 4.4.4.1): they would be made up.
+bool count_takes_padding(const Call &call, std::uint64_t before, std::uint64_t length) noexcept
+{
+	if (call.is_long)
+		return false;
+	const wire::Bytes word = call.payload.subspan(before - wire::xdr_unit, wire::xdr_unit);
+	const std::uint32_t count = wire::load_u32(word.first<wire::xdr_unit>());
+	return length < count && count <= rounded_up(length);
 }
 
 } // namespace
@@ -90,7 +108,15 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 			return std::unexpected(CallError::position_unaligned);
 		if (position < free_from || position - inserted > base)
 			return std::unexpected(CallError::position_outside);
-		const std::uint64_t length = rounded_up(chunk_length(reads, position));
+		const std::uint64_t before = position - inserted;
+		const std::uint64_t unpadded = chunk_length(reads, position);
+		// A chunk right behind another goes on with its item.
+		if (limits.eligible_only && !call.is_long && unpadded != 0 && position != free_from &&
+		    !is_eligible(call.payload, static_cast<std::uint32_t>(before)))
+			return std::unexpected(CallError::not_eligible);
+		const std::uint64_t length = rounded_up(unpadded);
+		if (position != free_from && count_takes_padding(call, before, unpadded))
+			return std::unexpected(CallError::count_beyond_chunk);
 		inserted += length;
 		free_from = position + length;
 		if (inserted > limits.stream)
@@ -99,6 +125,8 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 	}
 	if (base + inserted > limits.stream)
 		return std::unexpected(CallError::too_large);
+	if (base + inserted < smallest_rpc_call)
+		return std::unexpected(CallError::too_small);
 
 	Assembly assembly(call);
 	assembly.size_ = static_cast<std::uint32_t>(base + inserted);
@@ -110,6 +138,22 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 		assembly.shape_ = CallShape::contiguous;
 	}
 	return assembly;
+}
+
+bool Assembly::is_eligible_by(wire::Bytes front) const noexcept
+{
+	if (!call_->is_long)
+		return true;
+	const wire::ReadList &reads = call_->chunks.reads;
+	std::uint64_t free_from = 0;
+	for (std::uint32_t position = position_after(reads, 0); position != 0 && position <= front.size();
+	     position = position_after(reads, position)) {
+		const std::uint64_t length = chunk_length(reads, position);
+		if (length != 0 && position != free_from && !is_eligible(front, position))
+			return false;
+		free_from = position + rounded_up(length);
+	}
+	return true;
 }
 
 std::uint32_t Assembly::filled() const noexcept

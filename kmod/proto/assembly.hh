@@ -23,6 +23,9 @@ struct CallLimits {
 	/// The largest Reply in a message: a Call whose chunks leave no room for the header of any Reply is refused before it
 	/// is carried out.
 	std::uint32_t reply_threshold;
+	/// Refuses Read chunks that hold what is not DDP-eligible, where the message tells: for Long Calls, see
+	/// Assembly::is_eligible_by().
+	bool eligible_only = false;
 };
 
 /// Why a Call's chunks cannot be used. The Call is answered with ERR_CHUNK.
@@ -39,6 +42,12 @@ enum class CallError : std::uint8_t {
 	position_zero_beside_payload,
 	/// RDMA_NOMSG without anything to read.
 	no_payload,
+	/// The Payload stream is smaller than any RPC Call.
+	too_small,
+	/// A Read chunk holds a data item that is not DDP-eligible (rfc5666bis-04, 8.1.1).
+	not_eligible,
+	/// An item's count takes in roundup padding that its chunk does not have.
+	count_beyond_chunk,
 	/// The chunks given back would not fit into a Reply.
 	no_room_for_reply,
 };
@@ -48,7 +57,7 @@ enum class CallShape : std::uint8_t {
 	/// All of it is in the message.
 	in_message,
 	/// A head in the message, one item that is read, a tail in the message. The item is all in the chunk: its count stands
-	/// in front of it and says no more than that.
+	/// in front of it and says no more than that. The tail is too short for another.
 	one_item,
 	/// One stretch of memory.
 	contiguous,
@@ -117,6 +126,9 @@ class Assembly {
 	{
 		return position_;
 	}
+	/// Whether the Read chunks of a Long Call hold what is DDP-eligible, as far as the first bytes of its Payload stream tell,
+	/// put together: a chunk further on is not looked at.
+	[[nodiscard]] bool is_eligible_by(wire::Bytes front) const noexcept;
 	/// The size of the memory to be filled in bytes, roundup padding included.
 	[[nodiscard]] std::uint32_t filled() const noexcept;
 	/// What it is filled with.

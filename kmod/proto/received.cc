@@ -40,9 +40,9 @@ Received classify_received(wire::Bytes message) noexcept
 		return dropped_or_for_call(*fixed, body.error());
 
 	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_of_type(msg->payload, rpc_call))
-		return ReverseCall{fixed->xid, fixed->credits, msg->chunks, msg->payload};
+		return Call{fixed->xid, fixed->credits, msg->chunks, false, msg->payload};
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && !nomsg->chunks.reads.empty())
-		return ReverseCall{fixed->xid, fixed->credits, nomsg->chunks, {}};
+		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}};
 	return ForCall{fixed->xid, fixed->credits, *body};
 }
 
@@ -56,15 +56,6 @@ std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept
 	if (std::holds_alternative<wire::NoMsg>(*message.body))
 		return message.credits;
 	return std::nullopt;
-}
-
-bool can_be_served(const ReverseCall &call) noexcept
-{
-	const bool has_chunks = !call.chunks.reads.empty() || !call.chunks.writes.empty() || call.chunks.reply;
-	if (has_chunks)
-		return false;
-	wire::Reader reader(call.payload);
-	return reader.u32() == std::to_underlying(call.xid);
 }
 
 } // namespace rpcordma::proto

@@ -7,7 +7,7 @@
 #include <optional>
 #include <variant>
 
-#include "wire/header.hh"
+#include "proto/arrival.hh"
 
 namespace rpcordma::proto {
 
@@ -20,16 +20,6 @@ struct ForCall {
 	std::expected<wire::Body, wire::Error> body;
 };
 
-/// A Call in the reverse direction (RFC 8167, 5.1).
-struct ReverseCall {
-	wire::Xid xid;
-	/// A request (RFC 8167, 4.1).
-	std::uint32_t credits;
-	wire::Chunks chunks;
-	/// Empty in RDMA_NOMSG, where a Position Zero Read chunk has the Payload stream.
-	wire::Bytes payload;
-};
-
 /// Nothing that could belong to a transaction: counted, traced and forgotten.
 enum class Dropped : std::uint8_t {
 	/// The four fixed fields are not all there.
@@ -40,7 +30,8 @@ enum class Dropped : std::uint8_t {
 	undecodable_error,
 };
 
-using Received = std::variant<ForCall, ReverseCall, Dropped>;
+/// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at.
+using Received = std::variant<ForCall, Call, Dropped>;
 
 /// Decodes a message and finds what it is. RDMA_MSG's direction is that of the RPC message that it carries; RDMA_NOMSG
 /// with a Read list is a Call, because only a Call has one (RFC 8166, 3.4.5).
@@ -50,10 +41,5 @@ using Received = std::variant<ForCall, ReverseCall, Dropped>;
 /// that it is a Reply, RDMA_ERROR above all: it might answer the other direction as well, and then its credit value has
 /// to be ignored (RFC 8167, 4.1).
 [[nodiscard]] std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept;
-
-/// Whether a Call in the reverse direction can be served by one who takes no chunks there. Where not, it is answered with
-/// ERR_CHUNK: it has chunks (RFC 8167, 5.3), or another XID in its Payload stream than in its header (rfc5666bis-04,
-/// 5.5.2).
-[[nodiscard]] bool can_be_served(const ReverseCall &call) noexcept;
 
 } // namespace rpcordma::proto

@@ -8,6 +8,9 @@ template <typename T> using Judged = std::expected<T, ReplyError>;
 
 /// msg_type of an RPC Reply (RFC 5531, 9).
 constexpr std::uint32_t rpc_reply = 1;
+/// Its reply_stat and reject_stat.
+constexpr std::uint32_t rpc_denied = 1;
+constexpr std::uint32_t rpc_mismatch = 0;
 
 Judged<void> judge_segment(const wire::Segment &returned, const wire::Segment &offered) noexcept
 {
@@ -116,6 +119,15 @@ std::expected<void, ReplyError> payload_is_reply(wire::Bytes payload, wire::Xid 
 	if (wire::load_u32(payload.subspan<wire::xdr_unit, wire::xdr_unit>()) != rpc_reply)
 		return std::unexpected(ReplyError::not_a_reply);
 	return {};
+}
+
+FailureReply::FailureReply(wire::Xid xid, Failure failure) noexcept
+	: bytes_{}
+	, size_(failure == Failure::version_denied ? bytes_.size() : wire::xdr_unit)
+{
+	const std::array<std::uint32_t, 4> words{std::to_underlying(xid), rpc_reply, rpc_denied, rpc_mismatch};
+	for (std::size_t i = 0; i < words.size(); ++i)
+		wire::store_u32(std::span(bytes_).subspan(i * wire::xdr_unit).first<wire::xdr_unit>(), words[i]);
 }
 
 bool may_be_invalidated(wire::Handle handle, std::span<const wire::Handle> offered) noexcept

@@ -3,6 +3,7 @@
 /// rfc5666bis-04, 5.3).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <variant>
@@ -74,6 +75,28 @@ inline constexpr std::uint32_t smallest_rpc_reply = 20;
 
 /// Whether a Payload stream begins like an RPC Reply to `xid`. Errors: payload_too_short, xid_mismatch, not_a_reply.
 [[nodiscard]] std::expected<void, ReplyError> payload_is_reply(wire::Bytes payload, wire::Xid xid) noexcept;
+
+/// What an RPC that fails is told by: a Reply from which the upper layer's decoder makes the error.
+enum class Failure : std::uint8_t {
+	/// It is too short for a Reply: EIO.
+	unintelligible,
+	/// It denies the version of RPC (RFC 5531, 9): EPROTONOSUPPORT.
+	version_denied,
+};
+
+/// Such a Reply to the call `xid`.
+class FailureReply {
+    public:
+	FailureReply(wire::Xid xid, Failure failure) noexcept;
+	[[nodiscard]] wire::Bytes bytes() const noexcept
+	{
+		return std::span(bytes_).first(size_);
+	}
+
+    private:
+	std::array<std::byte, 4 * wire::xdr_unit> bytes_;
+	std::uint32_t size_;
+};
 
 /// Whether the responder may have invalidated `handle` with the reply: only one that was offered for this transaction,
 /// by a Read, Write or Reply chunk (RFC 8797, 4.1).

@@ -15,21 +15,21 @@ std::uint32_t padded_end(const Item &item, std::uint32_t size) noexcept
 
 } // namespace
 
-bool ReducedItems::add(Item item, const wire::WriteList &writes) noexcept
+void ReducedItems::add(Item item, const wire::WriteList &writes) noexcept
 {
 	if (count_ == most)
-		return true;
+		return;
 	auto chunk = writes.begin();
 	for (std::uint32_t i = 0; i < count_ && chunk != writes.end(); ++i)
 		++chunk;
 	if (chunk == writes.end())
-		return true;
+		return;
 	const std::uint64_t begins_from =
 		count_ == 0 ? 0 : std::uint64_t{items_[count_ - 1].offset} + items_[count_ - 1].length;
 	if (item.length > (*chunk).length() || item.offset < begins_from)
-		return false;
-	items_[count_++] = item;
-	return true;
+		misfit_ = std::min(item.offset, misfit_.value_or(item.offset));
+	else
+		items_[count_++] = item;
 }
 
 void ReducedItems::end_at(std::uint32_t size) noexcept
@@ -38,6 +38,8 @@ void ReducedItems::end_at(std::uint32_t size) noexcept
 		if (item.offset >= size)
 			item = {};
 	}
+	if (misfit_ && *misfit_ >= size)
+		misfit_.reset();
 }
 
 std::optional<Item> Remainder::next() noexcept
@@ -69,6 +71,14 @@ std::uint32_t reduced_size(std::uint32_t size, std::span<const Item> items) noex
 	while (const auto stretch = remainder.next())
 		sum += stretch->length;
 	return sum;
+}
+
+std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, const ReducedItems &items,
+						    const wire::Chunks &chunks, std::uint32_t threshold) noexcept
+{
+	if (!items.can_be_sent())
+		return std::unexpected(ReplyPlanError::item_too_long);
+	return plan_reply(size, items.span(), chunks, threshold);
 }
 
 std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::span<const Item> items,

@@ -2,6 +2,7 @@
 /// How a Reply travels (RFC 8166, 3.5.3; rfc5666bis-04, 4.5.3 and 5.3).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -23,14 +24,24 @@ class ReducedItems {
     public:
 	static constexpr std::uint32_t most = 16;
 
-	/// Takes the next item, if a Write chunk is left for it; an empty one leaves its chunk unused. False where the chunk
-	/// is too short, or the item begins before the end of the last: such a Reply cannot be sent.
-	[[nodiscard]] bool add(Item item, const wire::WriteList &writes) noexcept;
+	/// Takes the next item, if a Write chunk is left for it; an empty one leaves its chunk unused. Where the chunk is too
+	/// short, or the item begins before the end of the last, the Reply cannot be sent.
+	void add(Item item, const wire::WriteList &writes) noexcept;
 
 	/// The Reply turned out to have no more than `size` bytes: what would begin behind it is no part of it.
 	void end_at(std::uint32_t size) noexcept;
 
+	/// False where one of the items cannot be: ask when the end is known.
+	[[nodiscard]] bool can_be_sent() const noexcept
+	{
+		return !misfit_;
+	}
+
 	[[nodiscard]] std::span<const Item> span() const noexcept
+	{
+		return std::span(items_).first(count_);
+	}
+	[[nodiscard]] std::span<Item> span() noexcept
 	{
 		return std::span(items_).first(count_);
 	}
@@ -38,7 +49,15 @@ class ReducedItems {
     private:
 	Item items_[most];
 	std::uint32_t count_ = 0;
+	/// Where the first item begins that cannot be sent.
+	std::optional<std::uint32_t> misfit_;
 };
+
+/// Whether an item was named by where its count stands: `before` is the word in front of its offset, `at` the one there.
+[[nodiscard]] constexpr bool begins_at_its_count(const Item &item, std::uint32_t before, std::uint32_t at) noexcept
+{
+	return before != item.length && at == item.length;
+}
 
 /// Goes through what is left of a Payload stream without its reduced items and their roundup padding.
 class Remainder {
@@ -67,6 +86,21 @@ enum class ReplyTransfer : std::uint8_t {
 	long_reply,
 };
 
+/// Fills a chunk's segments in order (RFC 8166, 3.4.6): calls `visit` for each that is written to, with as much of it as is
+/// written, until one says no. The chunk has room for `length` bytes. Whether none said no.
+template <typename Visitor>
+bool for_each_written(const wire::WriteChunk &chunk, std::uint32_t length, Visitor visit) noexcept
+{
+	for (std::uint32_t i = 0; length != 0; ++i) {
+		wire::Segment segment = chunk[i];
+		segment.length = std::min(segment.length, length);
+		length -= segment.length;
+		if (segment.length != 0 && !visit(segment))
+			return false;
+	}
+	return true;
+}
+
 /// One Reply's transfers.
 struct ReplyPlan {
 	ReplyTransfer transfer;
@@ -77,10 +111,14 @@ struct ReplyPlan {
 enum class ReplyPlanError : std::uint8_t {
 	/// It fits neither a message nor the Reply chunk: answered with ERR_CHUNK (rfc5666bis-04, 5.5.3).
 	fits_nowhere,
+	/// A Write chunk is too short for its item: the same.
+	item_too_long,
 };
 
 /// Chooses how a Reply of `size` bytes travels, whose `items` travel by Write chunks. A message is preferred: it costs
 /// no RDMA Write. `threshold` is the largest Reply in a message, header included (RFC 8166, 3.3.2).
+[[nodiscard]] std::expected<ReplyPlan, ReplyPlanError>
+plan_reply(std::uint32_t size, const ReducedItems &items, const wire::Chunks &chunks, std::uint32_t threshold) noexcept;
 [[nodiscard]] std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::span<const Item> items,
 								  const wire::Chunks &chunks,
 								  std::uint32_t threshold) noexcept;

@@ -89,6 +89,7 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 		.segments = std::min(most_segments, endpoint_->most_read_segments()),
 		.room_segments = most_segments,
 		.reply_threshold = endpoint_->agreement().inline_thresholds.reply,
+		.eligible_only = true,
 	};
 	const auto assembly = proto::Assembly::of(call->call, limits);
 	if (!assembly)

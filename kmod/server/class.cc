@@ -79,7 +79,9 @@ int rpcordma_server_sendto(svc_rqst *rqst)
 
 int rpcordma_server_result_payload(svc_rqst *rqst, unsigned int offset, unsigned int length)
 {
-	return Connection::add_item(rqst, {offset, length});
+	Connection::add_item(rqst, {offset, length});
+	/* Not every upper layer can take back what it has encoded: a result that cannot be sent is seen to with its Reply. */
+	return 0;
 }
 
 void rpcordma_server_release_context(svc_xprt *xprt, void *context)

@@ -56,11 +56,15 @@ svc_xprt *Connection::accept(kernel::Owned<ConnectRequest> request, svc_xprt *li
 bool Connection::start(ConnectRequest &request) noexcept
 {
 	set_addresses(request.id);
+	const auto chunks = static_cast<proto::ReverseChunks>(rpcordma_svc_reverse_chunks);
+	const bool offers = chunks != proto::ReverseChunks::never;
 	const verbs::AcceptWishes wishes{
 		.credits = rpcordma_svc_max_requests,
 		.spare_receives = spare_receives,
 		.payload = std::min(field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt())),
 				    (Pages::most - 4) * proto::page_size),
+		/* For a Read chunk and a Reply chunk each. */
+		.registrations = offers ? 2 * reverse_credits : 0,
 		.own = {.send_size = rpcordma_svc_max_req_size,
 			.receive_size = rpcordma_svc_max_req_size,
 			.remote_invalidation = true},
@@ -78,7 +82,9 @@ bool Connection::start(ConnectRequest &request) noexcept
 		kernel::Guard guard(lock_);
 		grants_ = proto::Grants(endpoint_->credits());
 	}
-	if (!endpoint_->accept(reads)) {
+	reverse_chunks_.store(chunks);
+	has_own_reads_ = offers && request.own_reads != 0;
+	if (!endpoint_->accept(reads, has_own_reads_ ? 1 : 0)) {
 		rpcordma_trace_connect_failed(peer(), reads == 0 ? "no RDMA Reads are offered" : "not accepted");
 		return false;
 	}
@@ -118,7 +124,7 @@ Connection::~Connection()
 	for (auto *const list : {&reading_, &pulled_}) {
 		while (Pull *const pull = list->pop_front()) {
 			waiting_.push_back(*pull->call);
-			finish(pull->transfers);
+			transfers_.finish(pull->transfers);
 			delete pull;
 		}
 	}
@@ -127,9 +133,10 @@ Connection::~Connection()
 		delete call;
 	}
 	while (Push *const push = pushing_.pop_front()) {
-		finish(push->transfers);
+		transfers_.finish(push->transfers);
 		delete push;
 	}
+	forget_offered();
 	free_calls_.delete_all();
 	free_pulls_.delete_all();
 	free_pushes_.delete_all();
@@ -138,7 +145,7 @@ Connection::~Connection()
 /* In the context of the completion queue. */
 void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	if (take_reverse_reply(buffer.message())) [[unlikely]] {
+	if (take_reverse_reply(buffer)) [[unlikely]] {
 		endpoint_->receives().give_back(buffer);
 		return keep_receives();
 	}
@@ -199,12 +206,6 @@ void Connection::remember_failure(const verbs::Signal &signal, wire::Xid xid) no
 {
 	if (is_requesters_fault(signal.failure())) [[unlikely]]
 		service().remember_failure(requester_, xid);
-}
-
-void Connection::finish(verbs::Transfers &transfers) noexcept
-{
-	transfers.for_each([](verbs::Transfer &transfer) { transfer.finish(); });
-	transfers_.give_back(transfers);
 }
 
 bool Connection::prepare(verbs::Transfer &transfer, const wire::Segment &remote, verbs::Direction direction) noexcept

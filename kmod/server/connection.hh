@@ -8,6 +8,7 @@
 #include "kernel/sync.hh"
 #include "proto/grants.hh"
 #include "server/call.hh"
+#include "server/reverse.hh"
 #include "server/room.hh"
 #include "server/service.hh"
 #include "server/stream.hh"
@@ -46,7 +47,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* Sends the Reply. */
 	[[nodiscard]] int send(svc_rqst *rqst) noexcept;
 	/* A DDP-eligible item is part of the Reply. */
-	[[nodiscard]] static int add_item(svc_rqst *rqst, proto::Item item) noexcept;
+	static void add_item(svc_rqst *rqst, proto::Item item) noexcept;
 	/* A Call is done with, answered or not. */
 	void release(ServedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Whether a Call that came now would find room for its Reply. */
@@ -76,7 +77,6 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void room() noexcept override;
 	void established() noexcept override;
 	void remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept;
-	void finish(verbs::Transfers &transfers) noexcept;
 	[[nodiscard]] bool prepare(verbs::Transfer &transfer, const wire::Segment &remote,
 				   verbs::Direction direction) noexcept;
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
@@ -125,8 +125,19 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void pushed(Push &push) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* reverse.cc */
-	[[nodiscard]] int send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept;
-	[[nodiscard]] bool take_reverse_reply(wire::Bytes message) noexcept;
+	friend class OfferedCall;
+	[[nodiscard]] int send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint32_t fill_reverse(const proto::ReversePlan &plan, rpc_rqst *rqst,
+						 const OfferedCall *offered, std::span<std::byte> message) noexcept;
+	[[nodiscard]] bool is_offered(wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] OfferedCall *find_offered(wire::Xid xid) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool take_reverse_reply(const verbs::ReceiveBuffer &buffer) noexcept;
+	[[nodiscard]] bool take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	void fence(OfferedCall &call, const verbs::ReceiveBuffer &buffer) noexcept;
+	void fenced(OfferedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
+	void complete_reverse(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept;
+	void fail_reverse(wire::Xid xid) noexcept;
+	void forget_offered() noexcept RPCORDMA_REQUIRES(lock_);
 
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;
@@ -138,7 +149,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* Counts the events after which a Call of the reverse direction may find room that it lacked. */
 	std::atomic<std::uint32_t> room_events_{0};
 
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"Connection"};
 	proto::Grants grants_ RPCORDMA_GUARDED_BY(lock_){1};
 	/* Messages that no thread has looked at. */
 	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);
@@ -150,6 +161,14 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	std::uint32_t most_reading_ = 1;
 	/* Replies in the send queue with memory of their own. */
 	kernel::List<Push> pushing_ RPCORDMA_GUARDED_BY(lock_);
+	/* Calls in the reverse direction whose chunks the client may reach, and those that have their answer. */
+	kernel::List<OfferedCall> offered_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::List<OfferedCall> returning_ RPCORDMA_GUARDED_BY(lock_);
+	/* Whether there are some of the former, for a look without the lock. */
+	std::atomic<bool> any_offered_{false};
+	/* What such Calls may use: never again what the client has refused. */
+	std::atomic<proto::ReverseChunks> reverse_chunks_{proto::ReverseChunks::never};
+	bool has_own_reads_ = false;
 	/* Kept for the next RPCs. */
 	kernel::List<ServedCall> free_calls_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<Pull> free_pulls_ RPCORDMA_GUARDED_BY(lock_);

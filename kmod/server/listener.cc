@@ -121,6 +121,7 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 		field::rdma_cm_event::private_data_len(event),
 	});
 	request->reads = field::rdma_cm_event::initiator_depth(event);
+	request->own_reads = field::rdma_cm_event::responder_resources(event);
 
 	bool is_full;
 	{

@@ -25,6 +25,8 @@ struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
 	wire::PrivateData requester;
 	/* RDMA Reads that the requester bears at a time. */
 	u8 reads = 0;
+	/* What it wants to read itself: chunks of the reverse direction. */
+	u8 own_reads = 0;
 	/* Nobody is at the other end any more. Changes in events only. */
 	bool is_gone = false;
 	/* Guarded by the listener's lock. */
@@ -68,7 +70,7 @@ class Listener final : public kernel::Heap {
 	kernel::Opaque<delayed_work> again_;
 	/* The time to the next attempt, in jiffies. Used by one attempt at a time. */
 	unsigned long delay_ = 0;
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"Listener"};
 	/* Null while there is nothing to listen on. */
 	rdma_cm_id *id_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	/* The last identifier that became useless while it was none of ours, or not yet. */

@@ -5,6 +5,7 @@
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
+#include "verbs/names.hh"
 
 namespace rpcordma::server {
 
@@ -109,33 +110,26 @@ bool Connection::read(Pull &pull) noexcept
 bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset,
 			      verbs::Chain &chain) noexcept
 {
-	const std::uint32_t end = offset + segment.length;
-	verbs::Transfer *const transfer = transfers_.take(kernel::GFP_KERNEL);
-	if (!transfer)
-		return false;
-	bool is_ready = transfer->begin(pages_for(end) - offset / proto::page_size, kernel::GFP_KERNEL);
-	for (std::uint32_t at = offset; is_ready && at < end;) {
+	const auto next = [&pull, at = offset](std::uint32_t left) mutable {
 		const std::uint32_t in_page = at % proto::page_size;
-		const std::uint32_t length = std::min(end - at, proto::page_size - in_page);
-		transfer->add({pull.pages[at / proto::page_size], in_page, length}, verbs::Direction::read);
-		at += length;
-	}
-	is_ready = is_ready && prepare(*transfer, segment, verbs::Direction::read);
-	if (!is_ready) {
-		delete transfer;
-		return false;
-	}
+		const verbs::PagePiece piece{pull.pages[at / proto::page_size], in_page,
+					     std::min(left, proto::page_size - in_page)};
+		at += piece.length;
+		return piece;
+	};
+	const auto prepare = [this, &segment](verbs::Transfer &transfer) {
+		return this->prepare(transfer, segment, verbs::Direction::read);
+	};
 	rpcordma_svc_count(RPCORDMA_SVC_READS);
-	transfer->append_to(chain);
-	pull.transfers.push_back(*transfer);
-	return true;
+	return transfers_.append(segment.length, pages_for(offset + segment.length) - offset / proto::page_size,
+				 verbs::Direction::read, kernel::GFP_KERNEL, next, prepare, pull.transfers, chain);
 }
 
 /* In the context of the completion queue. */
 void Connection::pulled(Pull &pull) noexcept
 {
 	remember_failure(pull, pull.call->call.xid);
-	finish(pull.transfers);
+	transfers_.finish(pull.transfers);
 	room_.room();
 	/* The connection ends, and everything with it. */
 	if (endpoint_->is_lost())
@@ -188,8 +182,11 @@ int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
 		kernel::Guard guard(lock_);
 		free_pulls_.push_front(pull);
 	}
-	return proto::payload_is_call(head, call.call.xid) ? present(call, rqst) :
-							     refuse(call, "no call with the XID of the header");
+	if (!proto::payload_is_call(head, call.call.xid))
+		return refuse(call, "no call with the XID of the header");
+	if (!assembly.is_eligible_by(head))
+		return refuse(call, verbs::name_of(proto::CallError::not_eligible));
+	return present(call, rqst);
 }
 
 } // namespace rpcordma::server

@@ -11,10 +11,31 @@ namespace rpcordma::server {
 
 namespace field = kernel::field;
 
-int Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
+namespace {
+
+/* nfsd names the result of NFSv4's READLINK by the offset of its count, and every other by that of its first byte. No text
+ * of a link is longer than a page. */
+void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcept
+{
+	constexpr std::size_t unit = wire::xdr_unit;
+	for (proto::Item &item : items) {
+		if (item.length == 0 || item.length > proto::page_size || item.offset < unit)
+			continue;
+		std::array<std::byte, 2 * unit> words{};
+		read_bytes_from_xdr_buf(&reply, item.offset - unit, words.data(), words.size());
+		const std::span<const std::byte, 2 * unit> both(words);
+		if (proto::begins_at_its_count(item, wire::load_u32(both.first<unit>()),
+					       wire::load_u32(both.last<unit>())))
+			item.offset += unit;
+	}
+}
+
+} // namespace
+
+void Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
 {
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
-	return call.items.add(item, call.call.chunks.writes) ? 0 : -kernel::E2BIG;
+	call.items.add(item, call.call.chunks.writes);
 }
 
 int Connection::send(svc_rqst *rqst) noexcept
@@ -23,10 +44,11 @@ int Connection::send(svc_rqst *rqst) noexcept
 	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
 	/* The upper layer may have named an item, and given it up for lack of room. */
 	call.items.end_at(reply_size);
+	correct_offsets(call.items.span(), field::svc_rqst::rq_res(rqst));
 	const std::span<const proto::Item> items = call.items.span();
 
-	const auto plan =
-		proto::plan_reply(reply_size, items, call.call.chunks, endpoint_->agreement().inline_thresholds.reply);
+	const auto plan = proto::plan_reply(reply_size, call.items, call.call.chunks,
+					    endpoint_->agreement().inline_thresholds.reply);
 	if (!plan) {
 		rpcordma_trace_call_refused(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.error()));
 		refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
@@ -162,46 +184,30 @@ bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply,
 	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size, chain);
 }
 
-/* Fills a chunk's segments in order (RFC 8166, 3.4.6). */
 bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length,
 			     verbs::Chain &chain) noexcept
 {
 	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
 	const std::uint32_t most_borders = 4 + source.most_gaps();
 
-	for (std::uint32_t i = 0; length != 0; ++i) {
-		const wire::Segment segment = chunk[i];
-		const std::uint32_t written = std::min(segment.length, length);
-		if (written == 0)
-			continue;
-		verbs::Transfer *const transfer = transfers_.take(kernel::GFP_KERNEL);
-		if (!transfer)
-			return false;
-		bool is_ready = transfer->begin(std::min(written, written / proto::page_size + most_borders),
-						kernel::GFP_KERNEL);
-		for (std::uint32_t left = is_ready ? written : 0; left != 0;) {
-			const verbs::PagePiece piece = source.next(left);
-			transfer->add(piece, verbs::Direction::write);
-			left -= piece.length;
-		}
-		is_ready = is_ready && prepare(*transfer, segment, verbs::Direction::write);
-		if (!is_ready) {
-			delete transfer;
-			return false;
-		}
+	const auto next = [&source](std::uint32_t left) { return source.next(left); };
+	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
+		const auto prepare = [this, &segment](verbs::Transfer &transfer) {
+			return this->prepare(transfer, segment, verbs::Direction::write);
+		};
 		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
-		transfer->append_to(chain);
-		push.transfers.push_back(*transfer);
-		length -= written;
-	}
-	return true;
+		return transfers_.append(segment.length,
+					 std::min(segment.length, segment.length / proto::page_size + most_borders),
+					 verbs::Direction::write, kernel::GFP_KERNEL, next, prepare, push.transfers,
+					 chain);
+	});
 }
 
 /* In the context of the completion queue. */
 void Connection::pushed(Push &push) noexcept
 {
 	remember_failure(push, push.xid);
-	finish(push.transfers);
+	transfers_.finish(push.transfers);
 	push.pages.release();
 	{
 		kernel::Guard guard(lock_);

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The reverse direction: Calls of the server's on a client's connection (RFC 8167), such as NFSv4.1's callbacks. To sunrpc it
- * is an rpc_xprt of its own, which lives as long as the connection. Calls and Replies travel inline. */
+ * is an rpc_xprt of its own, which lives as long as the connection. Calls and Replies travel inline, and by chunks where an
+ * administrator says that clients take them. */
+#include "server/reverse.hh"
+
 #include <algorithm>
+#include <array>
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
@@ -48,6 +52,7 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 	field::rpc_timeout::to_initval(timeout.get()) = reply_timeout;
 	field::rpc_timeout::to_maxval(timeout.get()) = reply_timeout;
 	field::rpc_xprt::timeout(xprt) = timeout.get();
+	field::rpc_xprt::xprt_class(xprt) = rpcordma_reverse_class();
 	field::rpc_xprt::ops(xprt) = rpcordma_reverse_ops();
 	field::rpc_xprt::prot(xprt) = kernel::XPRT_TRANSPORT_BC_RDMA;
 	field::rpc_xprt::addrlen(xprt) = length;
@@ -93,61 +98,309 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 {
 	if (endpoint_->is_lost())
 		return -kernel::ENOTCONN;
+	const unsigned int size = field::xdr_buf::len(&field::rpc_rqst::rq_snd_buf(rqst));
+	const wire::Xid xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
+	const auto plan = proto::plan_reverse_call(size, static_cast<std::uint32_t>(field::rpc_rqst::rq_rcvsize(rqst)),
+						   {.thresholds = endpoint_->agreement().inline_thresholds,
+						    .chunks = reverse_chunks_.load(),
+						    .reads = has_own_reads_});
+	if (!plan)
+		return -kernel::EMSGSIZE;
+	/* The one that is under way will be answered. */
+	if (is_offered(xid))
+		return 0;
+
+	const std::uint32_t registrations = (plan->is_long ? 1u : 0u) + (plan->has_reply_chunk ? 1u : 0u);
+	/* A registration and an invalidation each, and the Send. */
+	const std::uint32_t requests = 2 * registrations + 1;
 	const std::uint32_t seen = room_events_.load();
-	if (room_.is_crowded() || !endpoint_->sends().reserve(1)) {
+	verbs::Registrations taken;
+	const auto wait = [&] {
+		endpoint_->registrations().put_back(taken);
 		xprt_wait_for_buffer_space(xprt);
 		if (room_events_.load() != seen)
 			xprt_write_space(xprt);
 		return -kernel::EAGAIN;
-	}
+	};
+	/* Those of Calls that nobody answers come back with the end of the connection only. */
+	if (!endpoint_->registrations().take(registrations, taken))
+		return -kernel::EMSGSIZE;
+	if (room_.is_crowded() || !endpoint_->sends().reserve(requests))
+		return wait();
 	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_ATTEMPT);
 	if (!buffer) {
-		endpoint_->sends().release(1);
+		endpoint_->sends().release(requests);
+		endpoint_->registrations().put_back(taken);
 		return -kernel::ENOBUFS;
 	}
-	const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
-	const unsigned int size = field::xdr_buf::len(&call);
-	const wire::Xid xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
-	const auto header = wire::encode_msg(buffer->bytes(), xid, reverse_credits, {});
-	if (!header || *header + size > endpoint_->agreement().inline_thresholds.reply ||
-	    read_bytes_from_xdr_buf(&call, 0, buffer->bytes().data() + *header, size) != 0) {
-		endpoint_->sends().abandon(*buffer, 1);
-		return -kernel::EMSGSIZE;
+	kernel::Owned<OfferedCall> offered;
+	verbs::Chain chain;
+	if (registrations != 0) {
+		offered.reset(new (kernel::GFP_ATTEMPT) OfferedCall(*this, xid));
+		if (!offered || !offered->offer(*plan, rqst, endpoint_->registrations().limits(), taken, chain)) {
+			if (offered)
+				offered->take_back(taken);
+			endpoint_->registrations().put_back(taken);
+			endpoint_->sends().abandon(*buffer, requests);
+			return -kernel::ENOBUFS;
+		}
 	}
+	const std::uint32_t message_size = fill_reverse(*plan, rqst, offered.get(), buffer->bytes());
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
 	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += size;
-	rpcordma_trace_reverse_call_sent(peer(), static_cast<u32>(xid), size);
-	return endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*header) + size, {}, {}) ? 0 :
-												      -kernel::ENOTCONN;
+	rpcordma_trace_reverse_call_sent(peer(), static_cast<u32>(xid), size,
+					 verbs::name_of(plan->is_long ? proto::CallTransfer::position_zero :
+									proto::CallTransfer::inline_message),
+					 verbs::name_of(plan->has_reply_chunk ? proto::ReplyRoom::reply_chunk :
+										proto::ReplyRoom::inline_message));
+	if (!offered)
+		return endpoint_->sends().post(*buffer, message_size, {}, {}) ? 0 : -kernel::ENOTCONN;
+	kernel::Guard guard(lock_);
+	offered_.push_back(*offered.release());
+	any_offered_.store(true);
+	return endpoint_->sends().post(*buffer, message_size, chain, {}) ? 0 : -kernel::ENOTCONN;
+}
+
+/* Writes the header, and what follows it in a message; returns the size of both. */
+std::uint32_t Connection::fill_reverse(const proto::ReversePlan &plan, rpc_rqst *rqst, const OfferedCall *offered,
+				       std::span<std::byte> message) noexcept
+{
+	const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
+	const wire::Xid xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
+	const wire::ChunksToSend chunks = offered ? offered->chunks() : wire::ChunksToSend{};
+	const auto header = plan.is_long ? wire::encode_nomsg(message, xid, reverse_credits, chunks) :
+					   wire::encode_msg(message, xid, reverse_credits, chunks);
+	/* The plan has made sure of it. */
+	if (!header)
+		bug("a reverse call's header is too long");
+	auto size = static_cast<std::uint32_t>(*header);
+	if (plan.is_long)
+		return size;
+	const unsigned int length = field::xdr_buf::len(&call);
+	read_bytes_from_xdr_buf(&call, 0, message.subspan(size, length).data(), length);
+	return size + length;
+}
+
+bool Connection::is_offered(wire::Xid xid) noexcept
+{
+	if (!any_offered_.load())
+		return false;
+	kernel::Guard guard(lock_);
+	return find_offered(xid) != nullptr;
+}
+
+OfferedCall *Connection::find_offered(wire::Xid xid) noexcept
+{
+	OfferedCall *found = nullptr;
+	offered_.for_each([&](OfferedCall &call) {
+		if (call.xid == xid)
+			found = &call;
+	});
+	return found;
 }
 
 /* In the context of the completion queue: a callback must not wait for a thread that may itself wait for a callback. */
-bool Connection::take_reverse_reply(wire::Bytes message) noexcept
+bool Connection::take_reverse_reply(const verbs::ReceiveBuffer &buffer) noexcept
 {
-	rpc_xprt *const xprt = field::svc_xprt::xpt_bc_xprt(this->xprt());
-	if (!xprt || !proto::may_be_reverse_reply(message))
+	const wire::Bytes message = buffer.message();
+	if (!field::svc_xprt::xpt_bc_xprt(xprt()))
+		return false;
+	if (any_offered_.load() && take_offered_reply(buffer))
+		return true;
+	if (!proto::may_be_reverse_reply(message))
 		return false;
 	const proto::Arrival arrival = proto::classify_arrival(message);
 	const auto *const reply = std::get_if<proto::ReverseReply>(&arrival);
 	if (!reply)
 		return false;
-
-	kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt));
-	rpc_rqst *const rqst = xprt_lookup_rqst(xprt, __builtin_bswap32(static_cast<u32>(reply->xid)));
-	if (!rqst) {
-		rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(reply->xid), "no call");
-		return true;
-	}
-	xdr_buf &room = field::rpc_rqst::rq_rcv_buf(rqst);
-	const auto size = static_cast<unsigned int>(reply->payload.size());
-	if (size > field::xdr_buf::buflen(&room) ||
-	    write_bytes_to_xdr_buf(&room, 0, const_cast<std::byte *>(reply->payload.data()), size) != 0) {
-		rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(reply->xid), "too large");
-		return true;
-	}
-	set_window(xprt, std::clamp(reply->credits, 1u, reverse_credits));
-	xprt_complete_rqst(field::rpc_rqst::rq_task(rqst), static_cast<int>(size));
+	complete_reverse(reply->xid, reply->payload, reply->credits);
 	return true;
+}
+
+/* Takes the answer to a Call that offered chunks. */
+bool Connection::take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept
+{
+	const auto message = wire::decode(buffer.message());
+	if (!message || !proto::may_answer_reverse_call(*message))
+		return false;
+	const wire::Xid xid = message->fixed.xid;
+	OfferedCall *call;
+	{
+		kernel::Guard guard(lock_);
+		call = find_offered(xid);
+		if (!call)
+			return false;
+		/* sweep() finds it again where nothing more can be posted. */
+		offered_.remove(*call);
+		returning_.push_back(*call);
+		any_offered_.store(!offered_.empty());
+	}
+	const auto verdict = proto::accept_reply(message->body, xid, call->offered());
+	if (!verdict)
+		rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), verbs::name_of(verdict.error()));
+	const auto *const in_message = verdict ? std::get_if<proto::ShortReply>(&*verdict) : nullptr;
+	const auto *const in_chunk = verdict ? std::get_if<proto::LongReply>(&*verdict) : nullptr;
+	/* That it takes none is known from now on. */
+	if (verdict && std::holds_alternative<proto::ChunksRefused>(*verdict))
+		reverse_chunks_.store(proto::ReverseChunks::never);
+	if (in_message)
+		complete_reverse(xid, in_message->payload, message->fixed.credits);
+	else if (in_chunk)
+		call->written = in_chunk->length;
+	else
+		fail_reverse(xid);
+	call->credits = message->fixed.credits;
+	fence(*call, buffer);
+	return true;
+}
+
+/* Sees to it that the peer reaches the Call's memory no more. */
+void Connection::fence(OfferedCall &call, const verbs::ReceiveBuffer &buffer) noexcept
+{
+	verbs::Chain chain;
+	std::uint32_t by_peer = 0;
+	u32 handle = 0;
+	const bool has_handle = buffer.invalidated(handle);
+	call.registrations().for_each([&](verbs::Registration &registration) {
+		if (has_handle && registration.handle() == wire::Handle{handle})
+			by_peer++;
+		else
+			chain.append(registration.invalidate_request());
+	});
+	endpoint_->sends().release(by_peer);
+	if (has_handle && by_peer == 0)
+		endpoint_->lose("invalidation not offered", "");
+	if (chain.count == 0)
+		return fenced(call);
+	/* Where it fails, the connection is being closed, and takes the memory back at its end. */
+	(void)endpoint_->sends().post(chain, call);
+}
+
+/* In the context of the completion queue. */
+void Connection::fenced(OfferedCall &call) noexcept
+{
+	verbs::Registrations registrations;
+	call.take_back(registrations);
+	endpoint_->registrations().give_back(registrations);
+	if (call.written != 0) {
+		const wire::Bytes reply = call.reply();
+		if (proto::payload_is_reply(reply, call.xid))
+			complete_reverse(call.xid, reply, call.credits);
+		else
+			fail_reverse(call.xid);
+	}
+	{
+		kernel::Guard guard(lock_);
+		returning_.remove(call);
+	}
+	delete &call;
+}
+
+void Connection::complete_reverse(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept
+{
+	rpc_xprt *const xprt = field::svc_xprt::xpt_bc_xprt(this->xprt());
+	kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt));
+	rpc_rqst *const rqst = xprt_lookup_rqst(xprt, __builtin_bswap32(static_cast<u32>(xid)));
+	if (!rqst)
+		return rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), "no call");
+	xdr_buf &room = field::rpc_rqst::rq_rcv_buf(rqst);
+	const auto size = static_cast<unsigned int>(reply.size());
+	if (size > field::xdr_buf::buflen(&room) ||
+	    write_bytes_to_xdr_buf(&room, 0, const_cast<std::byte *>(reply.data()), size) != 0)
+		return rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), "too large");
+	set_window(xprt, std::clamp(credits, 1u, reverse_credits));
+	xprt_complete_rqst(field::rpc_rqst::rq_task(rqst), static_cast<int>(size));
+}
+
+/* With EIO: the peer does not take the Call, or its Reply makes no sense. */
+void Connection::fail_reverse(wire::Xid xid) noexcept
+{
+	rpc_xprt *const xprt = field::svc_xprt::xpt_bc_xprt(this->xprt());
+	const proto::FailureReply reply(xid, proto::Failure::unintelligible);
+	const wire::Bytes bytes = reply.bytes();
+	const auto size = static_cast<unsigned int>(bytes.size());
+	kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt));
+	rpc_rqst *const rqst = xprt_lookup_rqst(xprt, __builtin_bswap32(static_cast<u32>(xid)));
+	if (!rqst)
+		return;
+	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
+	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, const_cast<std::byte *>(bytes.data()), size);
+	rpcordma_task_ask_once(task);
+	xprt_complete_rqst(task, static_cast<int>(size));
+}
+
+/* Nothing completes any more: the memory of Calls that have no answer comes back. */
+void Connection::forget_offered() noexcept
+{
+	for (auto *const list : {&offered_, &returning_}) {
+		while (OfferedCall *const call = list->pop_front()) {
+			verbs::Registrations registrations;
+			call->take_back(registrations);
+			endpoint_->registrations().put_back(registrations);
+			delete call;
+		}
+	}
+}
+
+OfferedCall::OfferedCall(Connection &connection, wire::Xid its_xid) noexcept
+	: Signal([](verbs::Signal &signal) noexcept {
+		auto &call = static_cast<OfferedCall &>(signal);
+		call.owner_.fenced(call);
+	})
+	, xid(its_xid)
+	, owner_(connection)
+{
+}
+
+bool OfferedCall::offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
+			verbs::Registrations &taken, verbs::Chain &chain) noexcept
+{
+	if (plan.is_long) {
+		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
+		call_ = kernel::Block(field::xdr_buf::len(&call), kernel::GFP_ATTEMPT);
+		if (!call_ || read_bytes_from_xdr_buf(&call, 0, call_.data(), call_.size()) != 0)
+			return false;
+		const auto segment = map(call_, verbs::Access::read, limits, taken, chain);
+		if (!segment)
+			return false;
+		read_ = {wire::Position{0}, *segment};
+	}
+	if (plan.has_reply_chunk) {
+		reply_ = kernel::Block(field::rpc_rqst::rq_rcvsize(rqst), kernel::GFP_ATTEMPT);
+		if (!reply_)
+			return false;
+		const auto segment = map(reply_, verbs::Access::write, limits, taken, chain);
+		if (!segment)
+			return false;
+		room_ = *segment;
+	}
+	return true;
+}
+
+std::optional<wire::Segment> OfferedCall::map(const kernel::Block &block, verbs::Access access,
+					      proto::RegistrationLimits limits, verbs::Registrations &taken,
+					      verbs::Chain &chain) noexcept
+{
+	const std::array<verbs::Run, 1> run{
+		verbs::Run::of_bytes(block.data(), static_cast<std::uint32_t>(block.size()))};
+	const proto::MemoryRun &shape = run.front().shape;
+	if (shape.pages() > limits.pages)
+		return std::nullopt;
+	verbs::Registration *const registration = taken.pop_front();
+	registrations_.push_back(*registration);
+	verbs::PageCursor cursor(run);
+	if (!registration->map(cursor, {.pages = shape.pages(), .length = shape.length}, access))
+		return std::nullopt;
+	chain.append(registration->register_request());
+	return registration->segment();
+}
+
+void OfferedCall::take_back(verbs::Registrations &to) noexcept
+{
+	while (verbs::Registration *const registration = registrations_.pop_front()) {
+		registration->unmap();
+		to.push_back(*registration);
+	}
 }
 
 } // namespace rpcordma::server

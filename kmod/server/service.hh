@@ -41,7 +41,7 @@ class Service : public kernel::Heap {
 		return static_cast<std::uint64_t>(ktime_get_seconds());
 	}
 
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"Service"};
 	proto::Failures<Requester, 64> failures_ RPCORDMA_GUARDED_BY(lock_);
 	/* Whether there was ever a failure: mostly not. */
 	std::atomic<bool> any_{false};

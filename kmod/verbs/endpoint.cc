@@ -120,13 +120,11 @@ ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 	credits_ = depths.credits;
 	if (!create_queues(depths, wishes.own.send_size, wishes.own.receive_size))
 		return Outcome::try_again;
-	registrations_.reset(new (kernel::GFP_KERNEL)
-				     RegistrationPool(device, pd_, *sends_, depths.registrations, *this));
-	if (!registrations_)
-		return Outcome::try_again;
 	/* A registration and an invalidation each, and the Send. */
 	most_segments_ = std::min(depths.largest_rpc, (sends_->longest_chain() - 1) / 2);
-	return fill_queues(wishes.reverse_credits) ? Outcome::connected : Outcome::try_again;
+	const bool made = make_registrations(depths.registrations, most_segments_) &&
+			  fill_queues(wishes.reverse_receives);
+	return made ? Outcome::connected : Outcome::try_again;
 }
 
 Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &wishes) noexcept
@@ -143,13 +141,14 @@ Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &w
 		 (most_completions - std::min(most_completions, other_receives)) / (send_requests_per_call + 1)});
 	depths.receive = depths.credits + other_receives;
 	/* However few credits there are, the queue takes the largest RPC, in the half that one may fill. */
-	depths.send =
-		std::min(most_requests, std::max(depths.credits * send_requests_per_call, 2 * (2 * largest_rpc + 1)));
+	depths.send = std::min(most_requests, std::max(depths.credits * send_requests_per_call + wishes.reverse_credits,
+						       2 * (2 * largest_rpc + 1)));
 	/* Every message is in one piece, so that no device has too few. */
 	depths.elements = 1;
 	depths.registrations = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2,
 					  largest_rpc, std::max(depths.credits * largest_rpc, largest_rpc));
 	depths.largest_rpc = largest_rpc;
+	depths.transfers = wishes.reverse_credits * wishes.reverse_transfers;
 	return depths;
 }
 
@@ -198,25 +197,26 @@ ConnectOutcome Endpoint::make_acceptable(const wire::PrivateData &requester, con
 	const bool made = create_queues(depths, agreement_.inline_thresholds.reply, own_.receive_size) &&
 			  sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
 			  receives_->provide(std::min(depths.receive, proto::Grants::first + wishes.spare_receives), 0,
-					     kernel::GFP_KERNEL) != 0;
+					     kernel::GFP_KERNEL) != 0 &&
+			  make_registrations(wishes.registrations, wishes.registrations);
 	return made ? Outcome::connected : Outcome::try_again;
 }
 
-bool Endpoint::accept(u8 reads) noexcept
+bool Endpoint::accept(u8 reads, u8 own_reads) noexcept
 {
 	const int most = field::ib_device::max_qp_init_rd_atom(field::rdma_cm_id::device(id_));
 	const auto usable = static_cast<u8>(std::clamp(most, 0, int{reads}));
 	if (usable == 0)
 		return false;
+	reads_ = usable;
 
 	const auto private_data = own_.encode();
 	kernel::Opaque<rdma_conn_param> parameters;
 	rdma_conn_param *const wanted = parameters.get();
 	field::rdma_conn_param::private_data(wanted) = private_data.data();
 	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
-	/* We read; the requester does not. */
 	field::rdma_conn_param::initiator_depth(wanted) = usable;
-	field::rdma_conn_param::responder_resources(wanted) = 0;
+	field::rdma_conn_param::responder_resources(wanted) = own_reads;
 	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
 	rdma_lock_handler(id_);
 	const int error = rdma_accept(id_, wanted);
@@ -244,7 +244,7 @@ bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexce
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
 	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = depths.transfers;
-	field::ib_qp_init_attr::port_num(wanted) = is_acceptor_ ? port() : ~0u;
+	field::ib_qp_init_attr::port_num(wanted) = port();
 	if (rdma_create_qp(id_, pd_, wanted) != 0)
 		return false;
 	has_queue_pair_ = true;
@@ -253,12 +253,20 @@ bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexce
 	return true;
 }
 
-/* What is made here is enough for one RPC at a time, so that an RPC never depends on growth. */
-bool Endpoint::fill_queues(std::uint32_t reverse_credits) noexcept
+/* The first are enough for one RPC at a time, so that an RPC never depends on growth. */
+bool Endpoint::make_registrations(std::uint32_t most, std::uint32_t first) noexcept
 {
-	const std::uint32_t first_receives = 1 + reverse_credits;
+	ib_device *const device = field::rdma_cm_id::device(id_);
+	registrations_.reset(new (kernel::GFP_KERNEL) RegistrationPool(device, pd_, *sends_, most, *this));
+	return registrations_ && registrations_->prepare(first);
+}
 
-	return sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) && registrations_->prepare(most_segments_) &&
+/* The same goes for what is made here. */
+bool Endpoint::fill_queues(std::uint32_t reverse_receives) noexcept
+{
+	const std::uint32_t first_receives = 1 + reverse_receives;
+
+	return sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
 	       receives_->provide(first_receives, receive_batch, kernel::GFP_KERNEL) >= first_receives;
 }
 
@@ -269,8 +277,9 @@ ConnectOutcome Endpoint::establish(unsigned long patience) noexcept
 	rdma_conn_param *const wanted = parameters.get();
 	field::rdma_conn_param::private_data(wanted) = private_data.data();
 	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
-	/* The responder reads; we do not. */
-	field::rdma_conn_param::initiator_depth(wanted) = 0;
+	/* The responder reads. We do where it has Read chunks in the reverse direction, one at a time. */
+	field::rdma_conn_param::initiator_depth(wanted) = static_cast<u8>(
+		std::clamp(field::ib_device::max_qp_init_rd_atom(field::rdma_cm_id::device(id_)), 0, 1));
 	field::rdma_conn_param::responder_resources(wanted) =
 		static_cast<u8>(std::clamp(field::ib_device::max_qp_rd_atom(field::rdma_cm_id::device(id_)), 1, 255));
 	field::rdma_conn_param::retry_count(wanted) = retries;
@@ -329,6 +338,7 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 				      static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
 				      field::rdma_cm_event::private_data_len(event),
 			      }));
+		reads_ = field::rdma_cm_event::initiator_depth(event);
 		established_.store(true);
 		attempt_ended(ConnectEvent::established, status);
 		break;

@@ -23,8 +23,12 @@ struct EndpointWishes {
 	sockaddr *source;
 	/* Calls outstanding at a time; the device may allow fewer. */
 	std::uint32_t credits;
-	/* Receives for the reverse direction. */
+	/* Calls of the reverse direction outstanding at a time. */
 	std::uint32_t reverse_credits;
+	/* Receives that are posted for them from the start. */
+	std::uint32_t reverse_receives;
+	/* RDMA Reads and Writes for the chunks of each of them. */
+	std::uint32_t reverse_transfers;
 	wire::PrivateData own;
 };
 
@@ -36,6 +40,8 @@ struct AcceptWishes {
 	std::uint32_t spare_receives;
 	/* The largest payload, in bytes. */
 	std::uint32_t payload;
+	/* Registrations, for chunks of the reverse direction. */
+	std::uint32_t registrations;
 	wire::PrivateData own;
 };
 
@@ -92,9 +98,9 @@ class Endpoint final : public kernel::Heap,
 			return std::unexpected(outcome);
 		return endpoint;
 	}
-	/* Accepts; established() says when that is through. `reads` is what the requester offered: RDMA Reads at a time.
-	 * False: stop() is due. Process context. */
-	[[nodiscard]] bool accept(u8 reads) noexcept;
+	/* Accepts; established() says when that is through. RDMA Reads at a time: `reads` is what the requester offered,
+	 * `own_reads` what it may have of us. False: stop() is due. Process context. */
+	[[nodiscard]] bool accept(u8 reads, u8 own_reads) noexcept;
 
 	explicit Endpoint(User &user) noexcept
 		: user_(user)
@@ -143,6 +149,11 @@ class Endpoint final : public kernel::Heap,
 	[[nodiscard]] const sockaddr *source() const noexcept;
 	[[nodiscard]] const sockaddr *destination() const noexcept;
 	[[nodiscard]] const char *device_name() const noexcept;
+	/* RDMA Reads that the peer takes at a time; without any, none may be posted. */
+	[[nodiscard]] u8 reads() const noexcept
+	{
+		return reads_;
+	}
 	/* For transfers. */
 	[[nodiscard]] ib_qp *queue_pair() const noexcept;
 	[[nodiscard]] u32 port() const noexcept;
@@ -181,7 +192,7 @@ class Endpoint final : public kernel::Heap,
 		std::uint32_t registrations;
 		/* The registrations of the largest RPC. */
 		std::uint32_t largest_rpc;
-		/* A responder's RDMA Reads and Writes, where each takes a registration. */
+		/* RDMA Reads and Writes of our own, where each takes a registration. */
 		std::uint32_t transfers;
 	};
 	[[nodiscard]] static Depths depths_for(ib_device *device, const EndpointWishes &wishes) noexcept;
@@ -191,7 +202,8 @@ class Endpoint final : public kernel::Heap,
 	[[nodiscard]] bool create_queues(const Depths &depths, std::uint32_t send_size,
 					 std::uint32_t receive_size) noexcept;
 	[[nodiscard]] bool create_queue_pair(ib_device *device, const Depths &depths) noexcept;
-	[[nodiscard]] bool fill_queues(std::uint32_t reverse_credits) noexcept;
+	[[nodiscard]] bool make_registrations(std::uint32_t most, std::uint32_t first) noexcept;
+	[[nodiscard]] bool fill_queues(std::uint32_t reverse_receives) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
 	void receive_failed(const char *how) noexcept override;
@@ -214,6 +226,7 @@ class Endpoint final : public kernel::Heap,
 	std::uint32_t credits_ = 0;
 	std::uint32_t most_segments_ = 0;
 	std::uint32_t most_read_segments_ = 0;
+	u8 reads_ = 0;
 
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;

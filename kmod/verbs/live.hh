@@ -22,6 +22,7 @@ struct LiveObjects {
 	std::atomic<long> pulls;
 	std::atomic<long> held_pages;
 	std::atomic<long> pushes;
+	std::atomic<long> offered_calls;
 };
 
 extern LiveObjects live_objects;

@@ -187,6 +187,12 @@ const char *name_of(proto::CallError error) noexcept
 		return "Position Zero Read chunk beside an inline Payload stream";
 	case proto::CallError::no_payload:
 		return "no Payload stream";
+	case proto::CallError::too_small:
+		return "too small";
+	case proto::CallError::not_eligible:
+		return "Read chunk for an item that is not DDP-eligible";
+	case proto::CallError::count_beyond_chunk:
+		return "count beyond its chunk";
 	case proto::CallError::no_room_for_reply:
 		return "no room for the header of a reply";
 	}
@@ -222,6 +228,8 @@ const char *name_of(proto::ReplyPlanError error) noexcept
 	switch (error) {
 	case proto::ReplyPlanError::fits_nowhere:
 		return "reply fits neither a message nor its chunks";
+	case proto::ReplyPlanError::item_too_long:
+		return "result longer than its write chunk";
 	}
 	return unknown;
 }

@@ -98,7 +98,7 @@ class ReceiveQueue : public kernel::Heap {
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
 	Listener &listener_;
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"ReceiveQueue"};
 	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;

@@ -77,6 +77,9 @@ bool Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access
 		unmap();
 		return false;
 	}
+	/* Where this memory is concerns nobody else: of its address, peers get what it has within a page. */
+	if (rpcordma_may_choose_iova(device_))
+		field::ib_mr::iova(mr_) %= proto::page_size;
 
 	invalidated = false;
 	const u32 key = rpcordma_next_key(mr_);

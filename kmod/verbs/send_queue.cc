@@ -143,11 +143,13 @@ SendBuffer *SendQueue::take(gfp_t gfp) noexcept
 	return make(gfp);
 }
 
-SendBuffer *SendQueue::begin(std::uint32_t requests, gfp_t gfp) noexcept
+SendBuffer *SendQueue::begin(std::uint32_t requests, gfp_t gfp, std::uint32_t spare) noexcept
 {
+	/* The longest chain must find room in the end. */
+	const std::uint32_t kept = std::min(spare, depth_ - longest_chain());
 	{
 		kernel::Guard guard(lock_);
-		if (stopped_ || room() < requests)
+		if (stopped_ || room() < requests + kept)
 			return nullptr;
 		reserved_ += requests;
 		if (SendBuffer *const buffer = free_.pop_front())

@@ -149,8 +149,10 @@ class SendQueue : public kernel::Heap {
 	void release(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* A buffer for one message; null where there is no memory. */
 	[[nodiscard]] SendBuffer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Both: a buffer, and room for its Send and what goes with it, `requests` in all; null where there is none now. */
-	[[nodiscard]] SendBuffer *begin(std::uint32_t requests, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Both: a buffer, and room for its Send and what goes with it, `requests` in all; null where there is none now, or
+	 * where less than `spare` would be left, but for what the longest chain may need. */
+	[[nodiscard]] SendBuffer *begin(std::uint32_t requests, gfp_t gfp, std::uint32_t spare = 0) noexcept
+		RPCORDMA_EXCLUDES(lock_);
 	/* Undoes begin(). */
 	void abandon(SendBuffer &buffer, std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -196,7 +198,7 @@ class SendQueue : public kernel::Heap {
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
 	Listener &listener_;
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"SendQueue"};
 	kernel::List<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* In the order in which they were posted. */
 	kernel::List<SendBuffer> in_queue_ RPCORDMA_GUARDED_BY(lock_);

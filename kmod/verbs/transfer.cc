@@ -83,6 +83,12 @@ Transfer *TransferPool::take(gfp_t gfp) noexcept
 	return new (gfp) Transfer;
 }
 
+void TransferPool::finish(Transfers &all) noexcept
+{
+	all.for_each([](Transfer &transfer) { transfer.finish(); });
+	give_back(all);
+}
+
 void TransferPool::give_back(Transfers &from) noexcept
 {
 	kernel::Guard guard(lock_);

@@ -70,11 +70,38 @@ class TransferPool {
 
 	/* Null where there is no memory. */
 	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Makes a Transfer between a segment and `length` bytes of local memory, which `next(left)` hands out in no more than
+	 * `pieces` pieces, has `prepare(transfer)` map it, and appends it to `to` and its work requests to the chain. False
+	 * where there is no memory or no mapping: nothing was appended. */
+	template <typename Next, typename Prepare>
+	[[nodiscard]] bool append(std::uint32_t length, std::uint32_t pieces, Direction direction, gfp_t gfp, Next next,
+				  Prepare prepare, Transfers &to, Chain &chain) noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		Transfer *const transfer = take(gfp);
+		if (!transfer)
+			return false;
+		bool is_ready = transfer->begin(pieces, gfp);
+		for (std::uint32_t left = is_ready ? length : 0; left != 0;) {
+			const PagePiece piece = next(left);
+			transfer->add(piece, direction);
+			left -= piece.length;
+		}
+		is_ready = is_ready && prepare(*transfer);
+		if (!is_ready) {
+			delete transfer;
+			return false;
+		}
+		transfer->append_to(chain);
+		to.push_back(*transfer);
+		return true;
+	}
+	/* Finishes what is done with, and takes it back. */
+	void finish(Transfers &all) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back what has been finished. */
 	void give_back(Transfers &from) noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
-	kernel::SpinLock lock_;
+	kernel::SpinLock lock_{"TransferPool"};
 	Transfers free_ RPCORDMA_GUARDED_BY(lock_);
 };
 

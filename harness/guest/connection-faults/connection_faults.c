@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What can happen to an NFS client's connection over RDMA, whichever module makes it, and what a test cannot wait for:
+ * an idle time-out sooner than after five minutes, and a disconnect at the moment when a Call of the reverse direction has
+ * arrived and its Reply has not been sent.
+ */
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sunrpc/xprt.h>
+
+static unsigned int idle_seconds;
+module_param(idle_seconds, uint, 0444);
+MODULE_PARM_DESC(idle_seconds, "idle time-out of transports made while this is loaded; 0 leaves it as it is");
+
+static unsigned int reverse_calls_to_lose;
+module_param(reverse_calls_to_lose, uint, 0644);
+MODULE_PARM_DESC(reverse_calls_to_lose, "so many Calls are yet to find that the connection breaks when they arrive");
+
+static int shorten_idle_timeout(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	struct rpc_xprt *xprt = (struct rpc_xprt *)regs_return_value(regs);
+
+	if (idle_seconds && !IS_ERR(xprt) && xprt->xprt_class->ident == XPRT_TRANSPORT_RDMA)
+		xprt->idle_timeout = idle_seconds * HZ;
+	return 0;
+}
+
+/* From here on nobody sends on the connection: the Reply comes too late for it. */
+static int lose_connection(struct rpc_rqst *call)
+{
+	if (reverse_calls_to_lose) {
+		reverse_calls_to_lose--;
+		xprt_force_disconnect(call->rq_xprt);
+	}
+	return 0;
+}
+
+static int before_svc_process_bc(struct kprobe *probe, struct pt_regs *regs)
+{
+	return lose_connection((struct rpc_rqst *)regs_get_kernel_argument(regs, 0));
+}
+
+static int before_bc_svc_process(struct kprobe *probe, struct pt_regs *regs)
+{
+	return lose_connection((struct rpc_rqst *)regs_get_kernel_argument(regs, 1));
+}
+
+/* Where a Call enters the service: newer kernels have the one, older ones the other. */
+static struct kprobe reverse_call_arrived[] = {
+	{.symbol_name = "svc_process_bc", .pre_handler = before_svc_process_bc},
+	{.symbol_name = "bc_svc_process", .pre_handler = before_bc_svc_process},
+};
+
+static struct kprobe *registered;
+
+static struct kretprobe transport_made = {
+	.kp.symbol_name = "xprt_create_transport",
+	.handler = shorten_idle_timeout,
+};
+
+static int register_arrival(void)
+{
+	int error = register_kprobe(&reverse_call_arrived[0]);
+
+	registered = &reverse_call_arrived[0];
+	if (error == -ENOENT) {
+		error = register_kprobe(&reverse_call_arrived[1]);
+		registered = &reverse_call_arrived[1];
+	}
+	return error;
+}
+
+static int __init connection_faults_init(void)
+{
+	int error = register_kretprobe(&transport_made);
+
+	if (error)
+		return error;
+	error = register_arrival();
+	if (error)
+		unregister_kretprobe(&transport_made);
+	return error;
+}
+
+static void __exit connection_faults_exit(void)
+{
+	unregister_kprobe(registered);
+	unregister_kretprobe(&transport_made);
+}
+
+module_init(connection_faults_init);
+module_exit(connection_faults_exit);
+
+MODULE_DESCRIPTION("Test: what happens to connections");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/unit/support.hh"
+
+#include "proto/reverse.hh"
+
+namespace rpcordma::unit {
+namespace {
+
+using proto::plan_reverse_call;
+using proto::ReverseChunks;
+using proto::ReversePlan;
+using proto::ReverseRoom;
+
+/// An RDMA_MSG without chunks has so large a header, and the first segment of a Reply chunk adds so much.
+constexpr std::uint32_t header = 28;
+constexpr std::uint32_t reply_chunk = 20;
+
+/// Calls of the reverse direction have the reply threshold, and their Replies the call threshold.
+ReverseRoom room(ReverseChunks chunks, bool reads = true)
+{
+	return {.thresholds = {.call = 1024, .reply = 4096}, .chunks = chunks, .reads = reads};
+}
+
+void expect_plan(const std::optional<ReversePlan> &plan, bool is_long, bool has_reply_chunk)
+{
+	ASSERT_TRUE(plan);
+	EXPECT_EQ(plan->is_long, is_long);
+	EXPECT_EQ(plan->has_reply_chunk, has_reply_chunk);
+}
+
+TEST(ReversePlan, WithoutChunks_IsAMessageOrNothing)
+{
+	expect_plan(plan_reverse_call(4096 - header, 100, room(ReverseChunks::never)), false, false);
+	EXPECT_FALSE(plan_reverse_call(4096 - header + 1, 100, room(ReverseChunks::never)));
+	expect_plan(plan_reverse_call(100, 1 << 20, room(ReverseChunks::never)), false, false);
+}
+
+TEST(ReversePlan, AsNeeded_OffersChunksForWhatFitsNoMessage)
+{
+	expect_plan(plan_reverse_call(4096 - header, 1024 - header, room(ReverseChunks::as_needed)), false, false);
+	expect_plan(plan_reverse_call(4096 - header + 1, 1024 - header, room(ReverseChunks::as_needed)), true, false);
+	expect_plan(plan_reverse_call(100, 1024 - header + 1, room(ReverseChunks::as_needed)), false, true);
+	expect_plan(plan_reverse_call(5000, 5000, room(ReverseChunks::as_needed)), true, true);
+}
+
+TEST(ReversePlan, TheReplyChunkTakesRoomFromTheMessage)
+{
+	const std::uint32_t most = 4096 - header - reply_chunk;
+	expect_plan(plan_reverse_call(most, 1024, room(ReverseChunks::as_needed)), false, true);
+	expect_plan(plan_reverse_call(most + 1, 1024, room(ReverseChunks::as_needed)), true, true);
+}
+
+TEST(ReversePlan, Always_OffersBoth)
+{
+	expect_plan(plan_reverse_call(40, 24, room(ReverseChunks::always)), true, true);
+}
+
+TEST(ReversePlan, WithAPeerThatDoesNotRead_HasNoReadChunk)
+{
+	EXPECT_FALSE(plan_reverse_call(5000, 24, room(ReverseChunks::as_needed, false)));
+	EXPECT_FALSE(plan_reverse_call(5000, 24, room(ReverseChunks::always, false)));
+	expect_plan(plan_reverse_call(40, 24, room(ReverseChunks::always, false)), false, true);
+	expect_plan(plan_reverse_call(40, 5000, room(ReverseChunks::as_needed, false)), false, true);
+}
+
+TEST(ReversePlan, HugeSizes_DoNotWrapAround)
+{
+	EXPECT_FALSE(plan_reverse_call(0xffffffff, 24, room(ReverseChunks::never)));
+	expect_plan(plan_reverse_call(0xffffffff, 0xffffffff, room(ReverseChunks::as_needed)), true, true);
+}
+
+bool may_answer(std::initializer_list<std::uint32_t> words)
+{
+	const Exact bytes = message(words);
+	const auto message = wire::decode(bytes);
+	EXPECT_TRUE(message);
+	return message && proto::may_answer_reverse_call(*message);
+}
+
+TEST(ReverseAnswer, IsAReplyOrAnError)
+{
+	EXPECT_TRUE(may_answer({7, 1, 3, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
+	EXPECT_TRUE(may_answer({7, 1, 3, 1, 0, 0, 1, 1, 9, 100, 0, 0}));
+	EXPECT_TRUE(may_answer({7, 1, 3, 4, 2}));
+	EXPECT_TRUE(may_answer({7, 1, 3, 4, 1, 1, 1}));
+}
+
+TEST(ReverseAnswer, IsNoCallOfTheForwardDirection)
+{
+	EXPECT_FALSE(may_answer({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0}));
+	EXPECT_FALSE(may_answer({7, 1, 3, 1, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+	EXPECT_FALSE(may_answer({7, 1, 3, 3}));
+	EXPECT_FALSE(may_answer({7, 1, 3, 2, 0, 0, 0, 0, 0}));
+}
+
+} // namespace
+} // namespace rpcordma::unit

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// How a responder's own Call, in the reverse direction, travels (RFC 8167, 5.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "proto/transfer.hh"
+#include "wire/header.hh"
+
+namespace rpcordma::proto {
+
+/// Whether chunks are offered to a peer of which nothing tells that it takes them.
+enum class ReverseChunks : std::uint8_t {
+	never,
+	/// Where a message is too small.
+	as_needed,
+	/// For every Call and every Reply: to try the peer.
+	always,
+};
+
+struct ReversePlan {
+	/// RDMA_NOMSG: the Payload stream travels in a Position Zero Read chunk.
+	bool is_long;
+	/// A Reply chunk is offered.
+	bool has_reply_chunk;
+};
+
+/// What a responder knows when it sends such a Call.
+struct ReverseRoom {
+	/// The connection's, as they are called in the forward direction: the other way round here.
+	InlineThresholds thresholds;
+	ReverseChunks chunks;
+	/// The peer can read.
+	bool reads;
+};
+
+/// Chooses how a Call of `call_size` bytes travels whose Reply has no more than `reply_size`. None where the Call fits no
+/// message and no chunk may be offered. A Reply that may be too large for a message is hoped for without a chunk: its sender
+/// answers with ERR_CHUNK where it is.
+[[nodiscard]] std::optional<ReversePlan> plan_reverse_call(std::uint32_t call_size, std::uint32_t reply_size,
+							   const ReverseRoom &room) noexcept;
+
+/// Whether a message that has the XID of such a Call may be the answer to it: an RDMA_MSG without a Call, an RDMA_NOMSG
+/// without a Read list (a Long Call of the forward direction has one), or an RDMA_ERROR.
+[[nodiscard]] bool may_answer_reverse_call(const wire::Header &message) noexcept;
+
+} // namespace rpcordma::proto

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A Call in the reverse direction whose chunks the peer may reach, from its sending until it reaches them no more. */
+#pragma once
+
+#include <optional>
+
+#include "kernel/heap.hh"
+#include "kernel/list.hh"
+#include "proto/reply.hh"
+#include "proto/reverse.hh"
+#include "verbs/live.hh"
+#include "verbs/registration.hh"
+
+namespace rpcordma::server {
+
+class Connection;
+
+/* Its memory is its own, so that sunrpc may give the RPC up at any time. Owned by the connection. */
+class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCall>, public verbs::Signal {
+    public:
+	OfferedCall(Connection &connection, wire::Xid xid) noexcept;
+
+	/* Makes memory for what the plan has travel by chunks, fills it, and appends its registration to the chain. `taken`
+	 * has a registration for each. False where there is no memory, or where it is more than a registration covers:
+	 * then take_back() is due. */
+	[[nodiscard]] bool offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
+				 verbs::Registrations &taken, verbs::Chain &chain) noexcept;
+	/* Unmaps what is registered, and moves it to `to`. The peer can no longer reach it. */
+	void take_back(verbs::Registrations &to) noexcept;
+
+	[[nodiscard]] wire::ChunksToSend chunks() const noexcept
+	{
+		wire::ChunksToSend chunks{.reads = {&read_, call_ ? 1u : 0u}, .writes = {}, .reply = {}};
+		if (reply_)
+			chunks.reply = room();
+		return chunks;
+	}
+	[[nodiscard]] proto::Offer offered() const noexcept
+	{
+		return {.write_chunk = {}, .reply_chunk = room()};
+	}
+
+	[[nodiscard]] verbs::Registrations &registrations() noexcept
+	{
+		return registrations_;
+	}
+	/* What was written to the Reply chunk. */
+	[[nodiscard]] wire::Bytes reply() const noexcept
+	{
+		return reply_.span().first(written);
+	}
+
+	const wire::Xid xid;
+	/* The size of a Reply that was written to the Reply chunk, and what it grants; 0 where there is none. */
+	std::uint32_t written = 0;
+	std::uint32_t credits = 0;
+
+    private:
+	[[nodiscard]] wire::SegmentArray room() const noexcept
+	{
+		return {&room_, reply_ ? 1u : 0u};
+	}
+	[[nodiscard]] std::optional<wire::Segment> map(const kernel::Block &block, verbs::Access access,
+						       proto::RegistrationLimits limits, verbs::Registrations &taken,
+						       verbs::Chain &chain) noexcept;
+
+	Counted counted_{live_objects.offered_calls};
+	Connection &owner_;
+	kernel::Block call_;
+	kernel::Block reply_;
+	verbs::Registrations registrations_;
+	wire::ReadSegment read_{};
+	wire::Segment room_{};
+};
+
+} // namespace rpcordma::server

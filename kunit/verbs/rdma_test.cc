@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "kunit/verbs/sends.hh"
+
+#include "verbs/transfer.hh"
+
+namespace rpcordma::kunit {
+namespace {
+
+using verbs::Chain;
+using verbs::Direction;
+using verbs::PagePiece;
+using verbs::Signal;
+using verbs::Transfer;
+using verbs::TransferPool;
+using verbs::Transfers;
+
+constexpr wire::Segment remote{wire::Handle{RPCORDMA_FAKE_REMOTE_HANDLE}, 0, RPCORDMA_FAKE_REMOTE_OFFSET};
+
+/* Of a send queue for transfers. */
+constexpr u32 depth = 60;
+
+/* Posts a transfer's requests and has them executed; returns how many they were. */
+u32 run(Sends &sends, Transfer &transfer)
+{
+	Chain chain;
+	transfer.append_to(chain);
+	Signal done([](Signal &) noexcept {});
+	done.watch(*sends, chain);
+	sends.run(chain, done);
+	return chain.count;
+}
+
+struct Shape {
+	const char *name;
+	u32 offset;
+	u32 pieces;
+	u32 piece_length;
+};
+constexpr Shape shapes[] = {
+	{"OneByte", 5, 1, 1},	    {"OnePage", 0, 1, 4096},   {"ThreePieces", 100, 3, 1000},
+	{"TenPieces", 1, 10, 4095}, {"TenPages", 0, 10, 4096},
+};
+
+class AnyShape : public testing::TestWithParam<Shape> {};
+INSTANTIATE_TEST_SUITE_P(Shapes, AnyShape, testing::ValuesIn(shapes), [](const auto &info) { return info.param.name; });
+
+TEST_P(AnyShape, Written_IsInThePeersMemory)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	const Shape &shape = GetParam();
+	Sends sends(fake, depth);
+	Pages pages(shape.pieces);
+	Transfer transfer;
+	ASSERT_TRUE(transfer.begin(shape.pieces, kernel::GFP_KERNEL));
+	std::vector<std::byte> content;
+	for (u32 i = 0; i < shape.pieces; i++) {
+		const std::vector<std::byte> piece = pattern(shape.piece_length, i);
+		pages.write(i * 4096 + shape.offset, piece);
+		content.insert(content.end(), piece.begin(), piece.end());
+		transfer.add({pages[i], shape.offset, shape.piece_length}, Direction::write);
+	}
+	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+	run(sends, transfer);
+	transfer.finish();
+	EXPECT_EQ(sends.failures, 0u);
+	EXPECT_EQ(copy_of({static_cast<std::byte *>(rpcordma_fake_remote(fake)), content.size()}), content);
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+}
+
+TEST_P(AnyShape, Read_IsInOurMemory)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	const Shape &shape = GetParam();
+	Sends sends(fake, depth);
+	Pages pages(shape.pieces);
+	const std::vector<std::byte> content = pattern(shape.pieces * shape.piece_length, 3);
+	std::copy(content.begin(), content.end(), static_cast<std::byte *>(rpcordma_fake_remote(fake)));
+	Transfer transfer;
+	ASSERT_TRUE(transfer.begin(shape.pieces, kernel::GFP_KERNEL));
+	for (u32 i = 0; i < shape.pieces; i++)
+		transfer.add({pages[i], shape.offset, shape.piece_length}, Direction::read);
+	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::read), 0);
+	run(sends, transfer);
+	transfer.finish();
+	EXPECT_EQ(sends.failures, 0u);
+	for (u32 i = 0; i < shape.pieces; i++) {
+		const auto expected = std::span(content).subspan(i * shape.piece_length, shape.piece_length);
+		EXPECT_EQ(pages.read(i * 4096 + shape.offset, shape.piece_length), copy_of(expected)) << i;
+	}
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+}
+
+TEST(Written, MemoryThatFollows_IsOnePiece)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Sends sends(fake, depth);
+	Pages pages(2);
+	pages.write(0, pattern(4096));
+	Transfer transfer;
+	ASSERT_TRUE(transfer.begin(4, kernel::GFP_KERNEL));
+	/* Not at the end of a page, not at the beginning of one, and another page altogether. */
+	transfer.add({pages[0], 0, 100}, Direction::write);
+	transfer.add({pages[0], 100, 100}, Direction::write);
+	transfer.add({pages[1], 0, 100}, Direction::write);
+	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 3u);
+	transfer.finish();
+}
+
+TEST(Transfer, UsedAgain_IsOfItsNewPiecesOnly)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Sends sends(fake, depth);
+	Pages pages(9);
+	Transfer transfer;
+	for (const u32 count : {9u, 1u, 5u}) {
+		ASSERT_TRUE(transfer.begin(count, kernel::GFP_KERNEL));
+		for (u32 i = 0; i < count; i++)
+			transfer.add({pages[i], 8, 16}, Direction::read);
+		ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::read), 0);
+		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), count);
+		EXPECT_EQ(run(sends, transfer), (count + with_gaps.elements - 1) / with_gaps.elements);
+		transfer.finish();
+		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+	}
+}
+
+TEST(Transfer, BeyondThePeersMemory_IsAFailure)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Sends sends(fake, depth);
+	Pages pages(1);
+	Transfer transfer;
+	ASSERT_TRUE(transfer.begin(1, kernel::GFP_KERNEL));
+	transfer.add({pages[0], 0, 16}, Direction::write);
+	wire::Segment elsewhere = remote;
+	elsewhere.offset += RPCORDMA_FAKE_REMOTE_SIZE - 15;
+	ASSERT_EQ(transfer.prepare(fake.qp(), 1, elsewhere, Direction::write), 0);
+	run(sends, transfer);
+	transfer.finish();
+	EXPECT_GE(sends.failures, 1u);
+}
+
+TEST(Transfer, WithoutMapping_HoldsNothing)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Pages pages(3);
+	Transfer transfer;
+	for (const u32 nth : {1u, 3u}) {
+		ASSERT_TRUE(transfer.begin(3, kernel::GFP_KERNEL));
+		for (u32 i = 0; i < 3; i++)
+			transfer.add({pages[i], 0, 16}, Direction::write);
+		rpcordma_fake_fail(fake, RPCORDMA_FAKE_DMA_MAP, nth);
+		EXPECT_LT(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+	}
+}
+
+TEST(Transfer, WithoutMemory_CanBeBegunAgain)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Pages pages(6);
+	Transfer transfer;
+	for_each_failed_allocation([&] {
+		if (!transfer.begin(6, kernel::GFP_KERNEL))
+			return false;
+		for (u32 i = 0; i < 6; i++)
+			transfer.add({pages[i], 0, 16}, Direction::write);
+		const int error = transfer.prepare(fake.qp(), 1, remote, Direction::write);
+		if (error == 0)
+			transfer.finish();
+		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+		return error == 0;
+	});
+}
+
+TEST(Pool, KeepsSome)
+{
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	TransferPool pool;
+	Transfers many;
+	for (u32 i = 0; i < 200; i++) {
+		Transfer *const one = pool.take(kernel::GFP_KERNEL);
+		ASSERT_TRUE(one);
+		many.push_back(*one);
+	}
+	EXPECT_EQ(live_objects.transfers.load(), 200);
+	pool.give_back(many);
+	EXPECT_EQ(live_objects.transfers.load(), 128);
+	Transfer *const kept = pool.take(kernel::GFP_KERNEL);
+	ASSERT_TRUE(kept);
+	many.push_back(*kept);
+	EXPECT_EQ(live_objects.transfers.load(), 128);
+	pool.give_back(many);
+}
+
+} // namespace
+} // namespace rpcordma::kunit
