@@ -20,16 +20,19 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	}
 
 	const auto header = wire::decode(message);
-	if (const auto *call = std::get_if<proto::ReverseCall>(&received)) {
+	if (const auto *call = std::get_if<proto::Call>(&received)) {
 		require(header.has_value(), "a Call can be decoded");
 		require(call->xid == header->fixed.xid && call->credits == header->fixed.credits, "a Call is its "
 												  "header's");
 		require(!call->payload.empty() || !call->chunks.reads.empty(), "a Call has a Payload stream somewhere");
+		require(call->is_long == call->payload.empty(), "a Long Call has its Payload stream in a chunk");
 	}
 	if (const auto *for_call = std::get_if<proto::ForCall>(&received)) {
 		require(for_call->body.has_value() == header.has_value(), "a message for a call is as good as its "
 									  "header");
 		require(for_call->xid == wire::Xid{wire::load_u32(message.first<4>())}, "a message has its XID");
+		const auto grant = proto::grant_of(*for_call);
+		require(!grant || (header.has_value() && *grant == header->fixed.credits), "a grant is the header's");
 	}
 	return 0;
 }

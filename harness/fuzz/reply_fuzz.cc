@@ -59,6 +59,27 @@ void require_placed(std::uint32_t inline_size, std::uint32_t written)
 	require(placement->head + placement->pages + placement->tail == inline_size, "all that came is placed");
 }
 
+void require_judged(wire::Bytes payload, wire::Xid xid)
+{
+	const bool has_its_xid = wire::Xid{wire::load_u32(payload.first<4>())} == xid;
+	const auto judged = proto::payload_is_reply(payload, xid);
+	require(!judged || has_its_xid, "a Reply has the XID of its Call");
+	require(has_its_xid || judged.error() == proto::ReplyError::xid_mismatch, "another XID is called that");
+}
+
+/// RFC 8797, 4.1: of the transaction's own handles, and of those only.
+void require_handles(const Segments &offered)
+{
+	std::vector<wire::Handle> handles;
+	for (const wire::Segment &segment : offered)
+		handles.push_back(segment.handle);
+	for (const wire::Handle handle : handles)
+		require(proto::may_be_invalidated(handle, handles), "what was offered may be invalidated");
+	constexpr wire::Handle other{0x5eed};
+	require(proto::may_be_invalidated(other, handles) == (std::ranges::find(handles, other) != handles.end()),
+		"what was not offered may not");
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
@@ -90,10 +111,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	if (!accepted)
 		return 0;
 	require(chunks == nullptr || chunks->reads.empty(), "a Reply has no Read list");
+	require_handles(write);
 	if (const auto *by_message = std::get_if<proto::ShortReply>(&*accepted)) {
 		require(by_message->written <= fuzz::length_of(write), "no more is written than was offered");
 		require(by_message->payload.size() >= proto::smallest_rpc_reply, "a Payload stream can be a Reply");
 		require(chunks->writes.count() <= (write.empty() ? 0 : 1), "no more chunks are used than were offered");
+		require_judged(by_message->payload, header->fixed.xid);
 		require_placed(static_cast<std::uint32_t>(by_message->payload.size()), by_message->written);
 	}
 	if (const auto *by_chunk = std::get_if<proto::LongReply>(&*accepted)) {

@@ -34,7 +34,9 @@ proto::ReducedItems items_of(FuzzedDataProvider &input, const wire::WriteList &w
 	std::uint32_t at = 0;
 	for (std::uint32_t left = input.ConsumeIntegralInRange<std::uint32_t>(0, 20); left != 0; --left) {
 		const proto::Item item{input.ConsumeBool() ? at + number(input) : number(input), number(input)};
-		if (items.add(item, writes))
+		const std::size_t before = items.span().size();
+		items.add(item, writes);
+		if (items.span().size() != before)
 			at = item.offset + item.length;
 	}
 	return items;

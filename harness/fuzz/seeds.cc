@@ -60,7 +60,30 @@ Seed with_limits(const Seed &message)
 	return with_bytes(message, {0, 0, 0, 1});
 }
 
-/// The same for chunk lists: items of some sizes, 1024 bytes in a message, a Reply of 512 bytes.
+/// A message, and what it is taken for an answer to: a Call of 1000 bytes, a Reply of 5000, thresholds of 1024, chunks as
+/// they are needed.
+Seed with_reverse_call(const Seed &message)
+{
+	return with_bytes(message, {1, 1, 4, 0, 1, 4, 0, 1, 0x13, 0x88, 2, 3, 0xe8, 1});
+}
+
+/// A verifier and the arguments of a WRITE, and what FuzzedDataProvider takes from the end: the procedure, the version and
+/// the program.
+void add_arguments(const std::filesystem::path &directory)
+{
+	constexpr std::uint32_t write_of_nfs_3[] = {0, 0, 8, 0x11111111, 0x22222222, 0, 0, 4, 0, 4, 0x33333333};
+	constexpr std::uint32_t compound_with_a_write[] = {
+		0,  0, //
+		0,  1, 2, // no tag, two operations
+		22, 8, 0x11111111, 0x22222222, // PUTFH
+		38, 1, 2,	   3,	       4, 0, 0, 2, 4, 0x33333333, // WRITE
+	};
+	const Corpus eligibility(directory, "eligibility");
+	eligibility.add("WriteOfNfs3", with_bytes(on_wire(write_of_nfs_3), {0, 1, 2, 0}));
+	eligibility.add("CompoundWithAWrite", with_bytes(on_wire(compound_with_a_write), {0, 0, 3, 0}));
+}
+
+/// Chunk lists, and what FuzzedDataProvider takes from the end: items of some sizes, 1024 bytes in a message, a Reply of 512 bytes.
 Seed with_reply(Seed chunks)
 {
 	constexpr std::uint8_t items = 40;
@@ -113,11 +136,15 @@ void add_messages(const std::filesystem::path &directory)
 	const Corpus received(directory, "received");
 	const Corpus reply(directory, "reply");
 	const Corpus arrival(directory, "arrival");
+	const Corpus reverse(directory, "reverse");
+	const Corpus agreement(directory, "agreement");
 	const auto add = [&](const char *name, vectors::Words words) {
 		message.add(name, on_wire(words));
+		agreement.add(name, on_wire(words));
 		received.add(name, on_wire(words));
 		reply.add(name, with_offer(on_wire(words)));
 		arrival.add(name, with_limits(on_wire(words)));
+		reverse.add(name, with_reverse_call(on_wire(words)));
 	};
 	for (const auto &vector : vectors::message_vectors)
 		add(vector.name, vector.words);
@@ -134,6 +161,7 @@ int main(int argc, char **argv)
 	const std::filesystem::path directory = argv[1];
 	add_messages(directory);
 	add_calls(directory);
+	add_arguments(directory);
 	const Corpus chunks(directory, "chunks");
 	const Corpus response(directory, "response");
 	for (const auto &vector : vectors::chunk_vectors) {
@@ -141,10 +169,14 @@ int main(int argc, char **argv)
 		response.add(vector.name, with_reply(on_wire(vector.words)));
 	}
 	const Corpus private_data(directory, "private_data");
-	for (const auto &vector : vectors::private_data_vectors)
+	const Corpus agreement(directory, "agreement");
+	for (const auto &vector : vectors::private_data_vectors) {
 		private_data.add(vector.name, Seed(vector.bytes.begin(), vector.bytes.end()));
-	// These two have no vectors: sizes are all that they take.
+		agreement.add(vector.name, Seed(vector.bytes.begin(), vector.bytes.end()));
+	}
+	// These have no vectors: numbers are all that they take.
 	Corpus(directory, "transfer").add("Zeroes", Seed(200));
 	Corpus(directory, "segmenting").add("Zeroes", Seed(40));
+	Corpus(directory, "connection").add("Ones", Seed(100, 1));
 	return 0;
 }
