@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.paths import GUEST_SCRIPTS, cache_directory
+from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
 
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
@@ -20,11 +20,13 @@ EPOCH = 0
 
 @dataclass(frozen=True)
 class Kernel:
-    """A Debian kernel that is installed on this machine."""
+    """A kernel: Debian's, installed on this machine, or the test kernel of scripts/test-kernel."""
 
     release: str
     image: Path
     modules: Path
+    # What it wants to be told on its command line.
+    options: str = ""
 
     @classmethod
     def find(cls, series: str) -> "Kernel":
@@ -35,6 +37,35 @@ class Kernel:
             raise FileNotFoundError(
                 f"no kernel of series {series} in /boot: run scripts/setup lab")
         return found[-1]
+
+    @classmethod
+    def test(cls, flavour: str = "debug") -> "Kernel":
+        """The test kernel, which has been built."""
+        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour],
+                               stdout=subprocess.PIPE, text=True, check=False)
+        if found.returncode != 0:
+            raise FileNotFoundError("no test kernel: scripts/test-kernel builds it")
+        directory = Path(found.stdout.strip())
+        release = (directory / "release").read_text().strip()
+        return cls(release, directory / "bzImage", directory / "lib" / "modules" / release,
+                   cls._test_options(flavour))
+
+    @staticmethod
+    def _test_options(flavour: str) -> str:
+        """What SLUB finds KASAN finds too, but for much less time. ACPI's interpreter takes 20 s for each interrupt of
+        a PCI device, under these sanitizers and without KVM; without it there is one processor, too few for races."""
+        options = [] if os.environ.get("FULL") else ["slub_debug=-"]
+        return " ".join(options if flavour == "kcsan" else ["pci=noacpi", *options])
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether a guest finds its modules where the host has them."""
+        return self.modules == Path("/lib/modules") / self.release
+
+    @property
+    def headers(self) -> Path:
+        """What modules are built with."""
+        return self.modules / "build"
 
     @property
     def series(self) -> str:
@@ -84,7 +115,8 @@ class Kernel:
         """The files of ROOT_MODULES and of what they depend on, in the order of loading."""
         modules: list[Path] = []
         for name in ROOT_MODULES:
-            shown = subprocess.run(["/sbin/modprobe", "-S", self.release, "--show-depends", name],
+            shown = subprocess.run(["/sbin/modprobe", "-d", self.modules.parents[2], "-S", self.release,
+                                    "--show-depends", name],
                                    check=True, capture_output=True, text=True).stdout
             for line in shown.splitlines():
                 words = line.split()

@@ -30,23 +30,22 @@ def build_module(kernel: Kernel) -> None:
     if named_by_environment(kernel):
         return
     print(f"lab: building rpcordma.ko for {kernel.release}", flush=True)
-    built = subprocess.run(["make", "--no-print-directory", "module", f"KVER={kernel.release}"],
+    built = subprocess.run(["make", "--no-print-directory", "module", f"KVER={kernel.release}",
+                            f"KDIR={kernel.headers}"],
                            cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise LabError(f"the module for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")
 
 
-def small_device_module(kernel: Kernel) -> Path:
-    """The module that makes a device say that it can do less: harness/guest/small-device."""
-    source = GUEST_SCRIPTS / "small-device"
-    directory = CHECKOUT / "build" / kernel.release / "small-device"
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in ("Kbuild", "small_device.c"):
-        shutil.copyfile(source / name, directory / name)
-    built = subprocess.run(["make", "-C", f"/lib/modules/{kernel.release}/build", f"M={directory}",
+def guest_module(kernel: Kernel, name: str) -> Path:
+    """A module that the tests have for guests: harness/guest/NAME."""
+    directory = CHECKOUT / "build" / kernel.release / name
+    shutil.copytree(GUEST_SCRIPTS / name, directory, dirs_exist_ok=True)
+    built = subprocess.run(["make", "-C", kernel.headers, f"M={directory}",
                             "modules"], capture_output=True, text=True, check=False)
+    file = directory / f"{name.replace('-', '_')}.ko"
     if built.returncode != 0:
-        raise LabError(f"small_device.ko for {kernel.release} does not build:\n"
+        raise LabError(f"{file.name} for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")
-    return directory / "small_device.ko"
+    return file

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One guest that is NFS server and client at once, over soft-RoCE on a dummy interface."""
+"""One guest that is NFS server and client at once, over soft-RoCE or soft-iWARP."""
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from lab.guest import Guest, Hardware
@@ -11,30 +12,54 @@ from lab.nfs import MODULES, OURS, SET_UP_SECONDS, Mount, Server, load_command, 
     script
 
 
+@dataclass(frozen=True)
+class Device:
+    """The RDMA device of a machine that talks to itself: the commands for what becomes of it."""
+
+    name: str
+    set_up: tuple[str, ...]
+    add: str
+    remove: str
+
+
+ROCE = Device("rxe", (script("network", "dummy"), script("network", "up", "1")),
+              script("network", "add"), script("network", "remove"))
+
+
 class Solo:
-    """A machine that mounts what it exports. One module carries both ends."""
+    """A machine that mounts what it exports. One module carries both ends.
+
+    The test kernel has no file systems for disks: there, only "tmpfs" is exported.
+    """
 
     ADDRESS = "10.9.0.1"
 
-    def __init__(self, kernel: Kernel, logs: Path, transport: str = OURS):
+    def __init__(self, kernel: Kernel, logs: Path, transport: str = OURS, device: Device = ROCE):
         self.transport = transport
+        self.device = device
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
-        self.guest = Guest("solo", kernel, logs,
-                           Hardware(memory="1536M", disks=make_disks(self._directory)))
+        disks = make_disks(self._directory) if kernel.is_installed else []
+        self.guest = Guest("solo", kernel, logs, Hardware(memory="1536M", disks=disks))
 
     @property
     def module(self) -> str:
         """The name of the module that must carry both ends."""
         return MODULES[self.transport]
 
+    @property
+    def set_up_seconds(self) -> int:
+        """How long to wait for what takes a second or two: the test kernel is slow."""
+        return SET_UP_SECONDS if self.guest.kernel.is_installed else 3 * SET_UP_SECONDS
+
     def start(self) -> None:
         """Boots it up to the point where a mount will work."""
         self.guest.start()
         self.guest.wait_until_ready()
-        self.guest.run(" && ".join([script("network", "dummy"), script("network", "up", "1"),
+        exports = [] if self.guest.hardware.disks else ["diskless"]
+        self.guest.run(" && ".join([*self.device.set_up,
                                     load_command(self.transport, self.guest.kernel),
-                                    script("nfs-server", "start"), script("nfs-client")]),
-                       timeout=SET_UP_SECONDS)
+                                    script("nfs-server", "start", *exports), script("nfs-client")]),
+                       timeout=self.set_up_seconds)
 
     def stop(self) -> None:
         """Switches it off."""
@@ -58,4 +83,13 @@ class Solo:
 
     def unload_transport(self) -> None:
         """Stops nfsd, and unloads the module; nothing may be mounted."""
-        self.guest.run(f"{script('nfs-server', 'stop')} && {script('transport', 'unload')}")
+        self.guest.run(f"{script('nfs-server', 'stop')} && {script('transport', 'unload')}",
+                       timeout=self.set_up_seconds)
+
+    def load_transport(self) -> None:
+        """Loads the module after unload_transport(), and starts nfsd again."""
+        load = load_command(self.transport, self.guest.kernel)
+        self.guest.run(f"{load} && {script('nfs-server', 'serve')}",
+                       timeout=self.set_up_seconds)
+        # With nothing mounted, nobody has anything to reclaim; an error where there is no grace.
+        self.guest.run("echo Y >/proc/fs/nfsd/v4_end_grace", check=False)

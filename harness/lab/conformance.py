@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The peer's conformance suite in one guest that is server, client and peer at once."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from lab.guest import COMPLAINT, Guest, GuestDied, KernelMessage, LabError, LabTimeout
+from lab.nfs import PORT
+from lab.paths import CHECKOUT
+from lab.peer import Peer
+from lab.solo import Solo
+
+CASES = CHECKOUT / "harness" / "peer" / "cases"
+REPORTS = CHECKOUT / "build" / "conformance"
+SIDES = ("server", "client")
+# The peer's own ports, beside those of the kernel's server in the same machine.
+PEER_PORT = PORT + 1
+PEER_MOUNT_PORT = 20058
+# How many Calls the client may have under way: few enough for a case that fills them all.
+SLOTS = 16
+# That a guest may take for one thing: emulated, on a machine with other work, it is slow.
+PATIENCE = 20
+# Of the cases for one side, which take four minutes at most on a machine with little else to do.
+SUITE_SECONDS = 1200
+BEFORE = "before the first case"
+MARK = re.compile(r"rpcordma-peer: case (\S+)")
+APART = re.compile(r"^apart ", re.MULTILINE)
+
+
+def case_names(side: str, apart: bool = False) -> list[str]:
+    """The cases for servers, or for clients; or those that are run only where they are asked for."""
+    return sorted(f"{side}/{path.stem}" for path in (CASES / side).glob("*.case")
+                  if bool(APART.search(path.read_text(encoding="utf-8"))) == apart)
+
+
+@dataclass
+class Outcome:
+    """What a run of the suite came to: a row for each case, and what the kernel said meanwhile."""
+
+    rows: dict[str, dict] = field(default_factory=dict)
+    complaints: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    # The case that was under way when the machine died or the time was over, and which of them it was.
+    cut_off: str = ""
+    why: str = ""
+    output: str = ""
+
+    def judge(self, name: str) -> None:
+        """Fails unless this case passed, and the kernel was content."""
+        complaints = self.complaints[BEFORE] + self.complaints[name]
+        said = "\nthe kernel complained:\n" + "\n".join(complaints) if complaints else ""
+        assert name in self.rows, (f"{name} was not run to its end: {self.cut_off} was under way: "
+                                   f"{self.why or self.output}{said}")
+        row = self.rows[name]
+        trace = "\n    ".join(row["trace"])
+        assert row["outcome"] == "passed", (
+            f"{row['title']} ({row['section']})\n  expected: {row['expected']}\n"
+            f"  came: {row['came']}\n  messages:\n    {trace}{said}")
+        assert not complaints, said
+
+
+def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: int = PATIENCE) -> Outcome:
+    """Runs the cases for one side to their end, or to that of the machine.
+
+    The reports are left in build/conformance/.
+    """
+    guest = solo.guest
+    begin = len(guest.kernel_log)
+    files = {kind: f"/tmp/{side}.{kind}" for kind in ("json", "xml", "html")}
+    process = Peer(guest).spawn(
+        "conform", *arguments_of(solo, side), *options, "--mark", "/dev/kmsg", "--json-lines",
+        "--patience", str(patience), "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
+    outcome = Outcome()
+    try:
+        process.wait(SUITE_SECONDS)
+    except GuestDied:
+        outcome.why = "the machine ended: " + last_words(guest)
+    except LabTimeout:
+        outcome.why = f"it took more than {SUITE_SECONDS} s"
+    try:
+        # A client that a case has left hanging must not keep the machine from ending.
+        guest.run("umount -f -l /mnt/peer 2>/dev/null; true")
+        guest.mark(f"end of the cases for the {side}")
+    except LabError:
+        outcome.why = outcome.why or f"the machine does not answer: {last_words(guest)}"
+    take_rows(outcome, process.output)
+    take_complaints(outcome, guest.kernel_log[begin:])
+    guest.complaints()
+    if process.status in (0, 1):
+        outcome.cut_off = ""
+        REPORTS.mkdir(parents=True, exist_ok=True)
+        for kind, file in files.items():
+            report = REPORTS / f"{side}{label}-{guest.kernel.series}-{solo.transport}.{kind}"
+            report.write_text(guest.read(file), encoding="utf-8")
+    return outcome
+
+
+def last_words(guest: Guest) -> str:
+    """What the kernel complained of first, near its end."""
+    lines = guest.console_tail(200).splitlines()
+    return next((line for line in lines if COMPLAINT.search(line)), "its console says nothing")
+
+
+def take_rows(outcome: Outcome, output: str) -> None:
+    """Takes the results out of what the peer has printed, and keeps what else it said."""
+    for line in output.splitlines():
+        try:
+            row = json.loads(line)
+            outcome.rows[row["name"]] = row
+        except (ValueError, TypeError, KeyError):
+            outcome.output += line + "\n"
+
+
+def take_complaints(outcome: Outcome, kernel_log: Iterable[KernelMessage]) -> None:
+    """Tells what the kernel complained of, and during which case."""
+    case = BEFORE
+    for message in kernel_log:
+        marked = MARK.search(message.text)
+        if marked:
+            case = outcome.cut_off = marked.group(1)
+        elif COMPLAINT.search(message.text):
+            outcome.complaints[case].append(str(message))
+
+
+def arguments_of(solo: Solo, side: str) -> list[str]:
+    """What "conform" is told."""
+    if side == "server":
+        return [f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs"]
+    work = "; ".join(mount_and_run(version, solo.ADDRESS) for version in ("3", "4.1"))
+    return ["--listen", "--host", solo.ADDRESS, "--port", str(PEER_PORT),
+            "--mount-port", str(PEER_MOUNT_PORT), "--exec",
+            f"mkdir -p /mnt/peer; echo {SLOTS} >/proc/sys/sunrpc/rdma_slot_table_entries; {work}"]
+
+
+def mount_and_run(version: str, address: str) -> str:
+    """What has the kernel's client do its part over one version of NFS."""
+    options = f"vers={version},proto=rdma,port={PEER_PORT},timeo=50,retrans=2"
+    if version == "3":
+        options += f",mountproto=tcp,mountport={PEER_MOUNT_PORT},nolock"
+    return (f"mount -t nfs -o {options} {address}:/ /mnt/peer && sh /mnt/peer/run {version}; "
+            "umount /mnt/peer")

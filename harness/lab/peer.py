@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The user-space verbs peer, harness/peer: building it, and running it in a guest."""
+
+import json
+import shlex
+import subprocess
+
+from lab.guest import Guest, LabError, Process, Result
+from lab.paths import CHECKOUT
+
+PROGRAM = CHECKOUT / "build" / "peer" / "rpcordma-peer"
+# The unit tests, sanitised.
+TESTS = CHECKOUT / "build" / "peer" / "sanitize" / "tests"
+MODULES = ("ib_uverbs", "rdma_ucm")
+
+
+def build_peer(target: str = "program") -> None:
+    """Builds the program, or its tests; says nothing more where that works."""
+    print(f"lab: building the peer ({target})", flush=True)
+    built = subprocess.run(["make", "--no-print-directory", "-j2", "-C", "harness/peer", target],
+                           cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        raise LabError(f"the peer does not build:\n{built.stdout}{built.stderr}")
+
+
+class Peer:
+    """The peer in a guest that has an RDMA device."""
+
+    def __init__(self, guest: Guest):
+        self.guest = guest
+        guest.run(f"modprobe -a {' '.join(MODULES)}")
+
+    def spawn(self, *arguments: str) -> Process:
+        """Starts it with these arguments."""
+        return self.guest.spawn(f"exec {shlex.join([str(PROGRAM), *arguments])}")
+
+    def run(self, *arguments: str, timeout: float = 120, check: bool = True) -> Result:
+        """Runs it to its end; a status other than 0 is an error where checked."""
+        return self.guest.run(shlex.join([str(PROGRAM), *arguments]), timeout, check)
+
+    def json(self, *arguments: str, timeout: float = 120) -> dict:
+        """What it has to say as JSON."""
+        return json.loads(self.run("--json", *arguments, timeout=timeout).stdout)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Text that came from elsewhere, made fit for a terminal, for XML and for HTML.
+
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace peer {
+
+/// The text with what is not printable written as \xNN: control characters other than line feed and tab, and bytes that
+/// are not UTF-8.
+[[nodiscard]] std::string printable(std::string_view text);
+/// Printable, and with markup escaped: for the content of elements and for attributes of XML and HTML.
+[[nodiscard]] std::string escape_markup(std::string_view text);
+
+/// How many characters a text in UTF-8 has.
+[[nodiscard]] std::size_t characters(std::string_view text) noexcept;
+/// The text's first characters, with an ellipsis as the last of them where there are more; all of it for a length of
+/// zero.
+[[nodiscard]] std::string cut_to(std::string_view text, std::size_t length);
+/// The text, with spaces up to this length.
+[[nodiscard]] std::string pad_to(std::string_view text, std::size_t length);
+
+} // namespace peer
