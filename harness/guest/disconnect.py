@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+PORT = 20049
 SECONDS_EACH = 120
 # Neither file can be waited for: this is how often they are looked at.
 LOOK_EVERY = 0.005
@@ -27,8 +28,13 @@ def connects() -> int:
 
 
 def transport() -> Path:
-    """The sysfs directory of the one transport over RDMA that is connected."""
-    found = list(Path("/sys/kernel/sunrpc/xprt-switches").glob("switch-*/xprt-*-rdma"))
+    """The sysfs directory of the one transport over RDMA that is connected to a server.
+
+    A machine that is server too has others: what its Calls to clients go by.
+    """
+    found = [directory for directory in
+             Path("/sys/kernel/sunrpc/xprt-switches").glob("switch-*/xprt-*-rdma")
+             if f"dst_port={PORT}\n" in (directory / "xprt_info").read_text()]
     if len(found) != 1:
         sys.exit(f"there should be one transport: {found}")
     return found[0]

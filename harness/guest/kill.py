@@ -7,6 +7,7 @@ Each round: processes read and write below /mnt without a cache; as soon as an R
 they are killed, and no more than their death is waited for.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -37,7 +38,7 @@ def main() -> None:
         if number % 2 == 0:
             (directory / "dstaddr").write_text(address)
         for worker in workers:
-            subprocess.run(["pkill", "-KILL", "-s", str(worker.pid)], check=False)
+            os.killpg(worker.pid, signal.SIGKILL)
         for worker in workers:
             worker.wait(timeout=120)
             assert worker.returncode == -signal.SIGKILL

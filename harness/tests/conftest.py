@@ -38,15 +38,15 @@ LOG_DIRECTORY = LOGS / f"check-{STARTED}"
 
 VERSIONS = ("3", "4.0", "4.1", "4.2")
 KERNELS = ("6.1", "6.12")
-# The pair of the heavy tests comes last, so that they run in the boot that its smoke test used.
+# The pair of most heavy tests comes last, so that they run in the boot that its smoke test used.
 PAIRS = (("6.1", "6.1"), ("6.12", "6.1"), ("6.1", "6.12"), ("6.12", "6.12"))
-HEAVY_PAIR = PAIRS[-1]
 # The client's transport and the server's, in the order in which each pair of kernels uses them: one
 # machine changes at a time.
 TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
-# What a test is about comes first where it runs once: the other side is the kernel's own.
+# What a test is about comes first where it runs once for a side: the other is the kernel's own.
 ABOUT = {"client": ((OURS, STOCK), (OURS, OURS)), "server": ((STOCK, OURS), (OURS, OURS)),
          "both together": ((OURS, OURS),)}
+BOTH = ("both together",)
 KERNEL_LOG_LINES = 80
 
 
@@ -77,6 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 128 + signal.SIGTERM))
     config.addinivalue_line("markers", "about(*sides): it is about our client, or our server, "
                                        "or both; without, about every transport")
+    config.addinivalue_line("markers", "each_side: without FULL=1 it runs once for each side that "
+                                       "it is about; else those about both run once, both ours")
     config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1")
     config.addinivalue_line("markers", "once_per_pair: is not about an NFS version")
     config.addinivalue_line("markers", "versions(*names): the NFS versions that it is about; "
@@ -101,14 +103,15 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     transports = [transport for transport in TRANSPORTS
                   if not about or any(transport in ABOUT[side] for side in about)]
     versions = ("",) if node.get_closest_marker("once_per_pair") else marked("versions", VERSIONS)
-    pairs = PAIRS
-    if not FULL and not node.get_closest_marker("every_cell"):
-        pairs, versions = (HEAVY_PAIR,), versions[-1:]
-        transports = [ABOUT[side][0] for side in about or ("client", "server", "both together")]
     clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
+    pairs = [(server, client) for server, client in PAIRS
+             if server in servers and client in clients]
+    if not FULL and not node.get_closest_marker("every_cell"):
+        pairs, versions = pairs[-1:], versions[-1:]
+        sides = about if len(about) == 1 or node.get_closest_marker("each_side") else BOTH
+        transports = [ABOUT[side][0] for side in sides]
     return [Cell(server, client, *transport, version)
-            for (server, client), transport, version in product(pairs, transports, versions)
-            if client in clients and server in servers]
+            for (server, client), transport, version in product(pairs, transports, versions)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Data in every size, written, read back and compared, and what the client counts."""
 
+from itertools import product
+
 import pytest
-from conftest import Cell
+from conftest import FULL, Cell
 from expectations import MEBIBYTE, mounted
 from workloads import fio
 
@@ -12,23 +14,27 @@ pytestmark = pytest.mark.about("client")
 
 KIBIBYTE = 1 << 10
 BLOCK_SIZES = (512, 2048, 4096, 16384, 65536, 262144, MEBIBYTE, 4 * MEBIBYTE)
+# Together they need one start of fio where there are few blocks of each.
+GROUPS = {str(size): (size,) for size in BLOCK_SIZES} if FULL else {"all": BLOCK_SIZES}
 DEPTHS = (1, 16, 64)
 
 
-@pytest.mark.parametrize("block_size", BLOCK_SIZES)
+@pytest.mark.parametrize("block_sizes", GROUPS.values(), ids=GROUPS)
 @pytest.mark.parametrize("way", ("direct", "buffered"))
-def test_fio_verifies(pair: Pair, version: str, full: bool, block_size: int, way: str) -> None:
+def test_fio_verifies(pair: Pair, version: str, full: bool, block_sizes: tuple[int, ...],
+                      way: str) -> None:
     """Writes, reads, and both mixed, at depths 1 to 64: what is read is what was written."""
     blocks, most = (2000, 40 * MEBIBYTE) if full else (200, 4 * MEBIBYTE)
-    size = max(4 * block_size, min(blocks * block_size, most))
-    common = [f"--bs={block_size}", f"--size={size}", f"--direct={int(way == 'direct')}",
-              "--directory=/mnt", "--end_fsync=1"]
+    common = [f"--direct={int(way == 'direct')}", "--directory=/mnt", "--end_fsync=1"]
 
     def pass_over(mount: Mount, kind: str, *options: str) -> None:
         patterns = (kind, f"rand{kind}", f"rand{kind}")
-        jobs = {f"depth{depth}": f"--rw={'randrw' if kind == 'rw' else pattern} --iodepth={depth} "
-                                 f"--filename=depth{depth}"
-                for depth, pattern in zip(DEPTHS, patterns)}
+        jobs = {}
+        for block_size, (depth, pattern) in product(block_sizes, zip(DEPTHS, patterns)):
+            size = min(blocks * block_size, max(most, 2 * block_size))
+            jobs[f"depth{depth}-{block_size}"] = (
+                f"--rw={'randrw' if kind == 'rw' else pattern} --iodepth={depth} "
+                f"--bs={block_size} --size={size} --filename=depth{depth}-{block_size}")
         fio(pair.client, *common, *options, jobs=jobs, timeout=1800)
         if way == "buffered" and kind != "read":
             mount.renew()

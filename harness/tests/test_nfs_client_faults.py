@@ -101,7 +101,7 @@ def test_buffered_writes_in_tight_memory_go_on(pair: Pair, version: str, full: b
 def test_swap_to_a_file_on_the_mount(pair: Pair, version: str, full: bool,
                                      tight_memory: str) -> None:
     """Memory that went out over the transport comes back as it was."""
-    size = 512 if full else 96
+    size = 512 if full else 56
     with mounted(pair, version, export="ext4"):
         pair.client.run(f"dd if=/dev/zero of=/mnt/swap bs=1M count={size + 32} oflag=direct && "
                         "chmod 600 /mnt/swap && mkswap /mnt/swap && swapon /mnt/swap", timeout=600)

@@ -62,6 +62,7 @@ def test_transport_layer_security_is_refused(pair: Pair) -> None:
 
 
 @pytest.mark.about("client", "server")
+@pytest.mark.each_side
 @pytest.mark.versions("4.1", "4.2")
 def test_the_server_reaches_the_callback_service(pair: Pair, version: str) -> None:
     """The reverse direction carries the server's first Call, and its Reply."""

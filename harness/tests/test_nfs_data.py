@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Data in every shape, written, read back and compared, and how it travels."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import product
 
 import pytest
+from conftest import FULL
 from expectations import mounted
-from workloads import fio, guest_python
+from workloads import fio, guest_python, sysctl
 
-from lab import Guest, Mount, Pair
+from lab import Mount, Pair
 
 pytestmark = pytest.mark.about("client", "server")
 
@@ -42,25 +42,15 @@ def test_a_large_directory_is_listed(pair: Pair, version: str, full: bool) -> No
     pair.server.run(f"rm -r {exported}", timeout=300)
 
 
-@contextmanager
-def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
-    """Sets sunrpc's sysctls for the length of a block; the names have _ for the last dot."""
-    paths = {name: f"/proc/sys/sunrpc/{name.replace('__', '/')}" for name in settings}
-    before = {name: guest.read(path).strip() for name, path in paths.items()}
-    for name, value in settings.items():
-        guest.run(f"echo {value} >{paths[name]}")
-        assert guest.read(paths[name]).strip() == str(value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            guest.run(f"echo {value} >{paths[name]}")
+# The client's, and the server's.
+THRESHOLDS = (tuple(product((1024, 4096, 65536), (4096, 16384, 65536))) if FULL else
+              ((1024, 16384), (65536, 4096), (65536, 65536)))
 
 
-@pytest.mark.parametrize("client_inline", (1024, 4096, 65536))
-@pytest.mark.parametrize("server_inline", (4096, 65536))
+@pytest.mark.each_side
+@pytest.mark.parametrize(("client_inline", "server_inline"), THRESHOLDS)
 def test_the_smaller_inline_threshold_decides_about_chunks(
-        pair: Pair, version: str, server_inline: int, client_inline: int) -> None:
+        pair: Pair, version: str, client_inline: int, server_inline: int) -> None:
     """Data that fits into a message goes in it, in both directions; longer data needs chunks."""
     threshold = min(server_inline, client_inline)
     with (sysctl(pair.server, svc_rdma__max_req_size=server_inline),

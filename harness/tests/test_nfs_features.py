@@ -42,6 +42,7 @@ def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> No
         assert long_calls >= 8
 
 
+@pytest.mark.each_side
 @pytest.mark.versions("3", "4.2")
 def test_long_acls_are_set_and_shown(pair: Pair, version: str) -> None:
     """An ACL too long for a message goes to the server and comes back."""

@@ -13,6 +13,8 @@ SYSCTLS = "/proc/sys/sunrpc/svc_rdma"
 # The least and the most that can be written.
 RANGES = {"max_requests": (4, 16384), "max_req_size": (4096, 65536),
           "max_outbound_read_requests": (1, 255)}
+# What the kernel's own has not.
+OURS = {"reverse_chunks": (0, 2)}
 COUNTERS = ("rdma_stat_read", "rdma_stat_recv", "rdma_stat_write", "rdma_stat_sq_starve")
 # They are there because they always were.
 UNUSED = ("rdma_stat_rq_poll", "rdma_stat_rq_prod", "rdma_stat_rq_starve", "rdma_stat_sq_poll",
@@ -51,8 +53,8 @@ def test_odd_sizes_at_odd_places(pair: Pair, version: str, full: bool, way: str)
 def test_sysctls_have_the_names_and_ranges_of_the_kernels_own(pair: Pair) -> None:
     """/proc/sys/sunrpc/svc_rdma, as administrators know it."""
     names = pair.server.output(f"ls {SYSCTLS}").split()
-    assert names == sorted([*RANGES, *COUNTERS, *UNUSED])
-    for name, (least, most) in RANGES.items():
+    assert names == sorted([*RANGES, *OURS, *COUNTERS, *UNUSED])
+    for name, (least, most) in (RANGES | OURS).items():
         path = f"{SYSCTLS}/{name}"
         before = pair.server.read(path).strip()
         tried = " ".join(map(str, (least - 1, least, most, most + 1)))

@@ -1,24 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Devices with short queues and few of everything: slower, never stuck."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 from expectations import mounted
-from workloads import fio
+from workloads import fio, small_device
 
-from lab import Guest, Pair
-from lab.module import small_device_module
-
-
-@contextmanager
-def small_device(guest: Guest, **limits: int) -> Iterator[None]:
-    """Connections that the guest makes in this block have to do with such a device."""
-    wanted = " ".join(f"{name}={value}" for name, value in limits.items())
-    guest.run(f"insmod {small_device_module(guest.kernel)} {wanted}")
-    yield
-    guest.run("rmmod small_device")
+from lab import Pair
 
 
 def exercise(pair: Pair, version: str) -> None:

@@ -5,7 +5,10 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from conftest import FULL
+
 from lab import Guest, Process
+from lab.module import guest_module
 from lab.paths import GUEST_SCRIPTS
 
 STOP = "/run/verified-io.stop"
@@ -26,11 +29,12 @@ def fio(client: Guest, *options: str, jobs: dict[str, str] | None = None,
 def verified_io(client: Guest, directory: str = "/mnt", jobs: int = 2) -> Iterator[list[Process]]:
     """Verified reads and writes that go on for the length of a block, and must all be right."""
     client.run(f"rm -f {STOP}")
-    processes = [client.spawn(f"{GUEST_SCRIPTS}/verified-io {directory}/io{number} {STOP}")
+    size = "16M" if FULL else "8M"
+    processes = [client.spawn(f"{GUEST_SCRIPTS}/verified-io {directory}/io{number} {size} {STOP}")
                  for number in range(jobs)]
     wait_for_round(processes)
     yield processes
-    wait_for_round(processes)
+    # Each ends with the round that it is in.
     client.run(f"touch {STOP}")
     for process in processes:
         result = process.wait(ROUND_SECONDS)
@@ -40,9 +44,42 @@ def verified_io(client: Guest, directory: str = "/mnt", jobs: int = 2) -> Iterat
 
 def wait_for_round(processes: list[Process]) -> None:
     """Waits until each has completed one more round than it has now."""
-    for process in processes:
-        done = process.output.count("round ")
-        process.expect(rf"round {done + 1}\b", timeout=ROUND_SECONDS)
+    done = [process.output.count("round ") for process in processes]
+    for process, rounds in zip(processes, done):
+        process.expect(rf"round {rounds + 1}\b", timeout=ROUND_SECONDS)
+
+
+@contextmanager
+def small_device(guest: Guest, **limits: int) -> Iterator[None]:
+    """Connections that the guest makes in this block have to do with such a device."""
+    wanted = " ".join(f"{name}={value}" for name, value in limits.items())
+    guest.run(f"insmod {guest_module(guest.kernel, 'small-device')} {wanted}")
+    yield
+    guest.run("rmmod small_device")
+
+
+@contextmanager
+def connection_faults(client: Guest, **faults: int) -> Iterator[None]:
+    """What happens in this block to connections that the client makes in it: see the module."""
+    wanted = " ".join(f"{name}={value}" for name, value in faults.items())
+    client.run(f"insmod {guest_module(client.kernel, 'connection-faults')} {wanted}")
+    yield
+    client.run("rmmod connection_faults")
+
+
+@contextmanager
+def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
+    """Sets sunrpc's sysctls for the length of a block; the names have _ for the last dot."""
+    paths = {name: f"/proc/sys/sunrpc/{name.replace('__', '/')}" for name in settings}
+    before = {name: guest.read(path).strip() for name, path in paths.items()}
+    for name, value in settings.items():
+        guest.run(f"echo {value} >{paths[name]}")
+        assert guest.read(paths[name]).strip() == str(value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            guest.run(f"echo {value} >{paths[name]}")
 
 
 def guest_python(program: str, *arguments: object) -> str:

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Memory that cannot be had, and connections that end: an error that the user sees, or a recovery.
+
+Never a hang, a leak or wrong data. What was injected is counted: too little of it proves nothing.
+"""
+
+import pytest
+from work import PATIENCE, mounted, move_files, verified_io, wait_for_round
+
+from lab.fault_injection import failing_allocations, failing_connections
+from lab.guest import CommandFailed
+from lab.nfs import script
+from lab.paths import GUEST_SCRIPTS
+from lab.solo import Solo
+
+# So many faults there have to be in each test, and so often each may try to meet them.
+AT_LEAST = 10
+ATTEMPTS = 30
+
+each_allocator = pytest.mark.parametrize("kind", ["failslab", "fail_page_alloc"])
+
+
+def assert_all_is_well(solo: Solo) -> None:
+    """Without faults everything works."""
+    with mounted(solo) as mount:
+        move_files(mount)
+
+
+@each_allocator
+def test_a_mount_without_memory_fails_or_works(solo: Solo, kind: str) -> None:
+    """Whoever mounts is told, and may try again."""
+    with failing_allocations(solo.guest, kind, percent=20) as faults:
+        for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+            try:
+                solo.mount("4.2", options="retry=0").unmount()
+            except CommandFailed as failed:
+                assert "mount.nfs: " in str(failed)
+    assert_all_is_well(solo)
+
+
+@each_allocator
+def test_io_without_memory_goes_on(solo: Solo, kind: str) -> None:
+    """What could not be sent, or served, is sent again."""
+    with mounted(solo):
+        with verified_io(solo.guest) as process:
+            with failing_allocations(solo.guest, kind, percent=10) as faults:
+                for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+                    wait_for_round(process)
+            wait_for_round(process)
+    assert_all_is_well(solo)
+
+
+@each_allocator
+def test_reconnecting_without_memory_succeeds_at_last(solo: Solo, kind: str) -> None:
+    """Attempts fail; one does not, and all RPCs go on there."""
+    with mounted(solo) as mount:
+        before = mount.stats()
+        with verified_io(solo.guest) as process:
+            with failing_allocations(solo.guest, kind, percent=20) as faults:
+                for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+                    solo.guest.run(f"/usr/bin/python3 {GUEST_SCRIPTS}/disconnect.py 1", PATIENCE)
+            wait_for_round(process)
+        assert mount.stats().total("connect_count") > before.total("connect_count")
+    assert_all_is_well(solo)
+
+
+@each_allocator
+def test_a_server_without_memory_listens_or_does_not_and_the_module_goes(solo: Solo, kind: str) -> None:
+    """Whoever starts it is told; to let go of everything takes no memory that cannot be missed."""
+    with failing_allocations(solo.guest, kind, percent=20) as faults:
+        for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+            solo.guest.run(script("nfs-server", "stop"), PATIENCE)
+            started = solo.guest.run(script("nfs-server", "serve"), PATIENCE, check=False)
+            listens = "rdma 20049" in solo.guest.read("/proc/fs/nfsd/portlist")
+            assert listens == (started.status == 0), started.stdout
+            assert listens or "error" in started.stdout, "nobody was told"
+            if listens:
+                solo.guest.run("mount -t nfs -o vers=4.2,proto=rdma,port=20049,retry=0 "
+                               f"{solo.ADDRESS}:/tmpfs /mnt && umount /mnt", PATIENCE, check=False)
+        solo.unload_transport()
+    solo.load_transport()
+    assert_all_is_well(solo)
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_connections_that_sunrpc_ends_come_again(solo: Solo, side: str) -> None:
+    """Each RPC is carried out, however often its connection goes away."""
+    with mounted(solo) as mount:
+        before = mount.stats()
+        with verified_io(solo.guest) as process:
+            with failing_connections(solo.guest, side, percent=1) as faults:
+                for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+                    wait_for_round(process)
+            wait_for_round(process)
+        after = mount.stats()
+    assert after.total("connect_count") > before.total("connect_count")
+    assert_all_is_well(solo)
