@@ -9,8 +9,8 @@ out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all module install uninstall demo check check-build check-unit check-nfs check-install bench fuzz lint format vm \
-	compile_commands.json clean help
+.PHONY: all module peer install uninstall demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
+	check-peer check-install bench fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
 all:
@@ -25,6 +25,11 @@ module:
 	@printf 'src := %s\ninclude $$(src)/Kbuild\n' '$(CURDIR)' >'$(out)/Kbuild'
 	+@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
 		-C '$(KDIR)' M='$(out)' $(if $(wildcard $(KDIR)/vmlinux),,CONFIG_DEBUG_INFO_BTF_MODULES=) modules
+
+## make peer              build the conformance tester, build/peer/rpcordma-peer
+peer:
+	@scripts/setup peer
+	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) -C harness/peer
 
 ## make install           build it and put it where modprobe prefers it to the in-tree module (KVER=, DESTDIR=)
 install: all
@@ -41,7 +46,7 @@ demo:
 
 ## make check             all of the tests below, then one summary (FULL=1: at full count; CELL=...: one part of them)
 check:
-	@scripts/setup build lab unit
+	@scripts/setup build lab unit peer kernel
 	@scripts/check
 
 ## make check-unit        unit tests of wire/ and proto/ on this machine, under ASan and UBSan, and a short fuzz run
@@ -54,10 +59,30 @@ check-nfs:
 	@scripts/setup build lab
 	@scripts/check-nfs
 
+## make check-peer        the conformance tester: its own tests, and in virtual machines against the module
+check-peer:
+	@scripts/setup build lab peer
+	@scripts/check-peer
+
 ## make check-build       that the module builds for each kernel here, without a warning
 check-build:
 	@scripts/setup build
 	@scripts/check-build
+
+## make check-kunit       KUnit suites in a virtual machine with a kernel that has KASAN, lockdep, kmemleak and more
+check-kunit:
+	@scripts/setup build lab kernel
+	@scripts/check-kunit
+
+## make check-kcsan       the same with the kernel's race detector
+check-kcsan:
+	@scripts/setup build lab kernel
+	@scripts/check-kunit --flavour kcsan
+
+## make check-sanitized   NFS over the module in that kernel, with injected faults, over soft-RoCE and soft-iWARP
+check-sanitized:
+	@scripts/setup build lab peer kernel
+	@scripts/check-sanitized
 
 ## make check-install     install and uninstall, on a throw-away view of this machine
 check-install:
@@ -72,7 +97,7 @@ bench:
 ## make fuzz              the fuzzers alone, SECONDS=n for each
 fuzz:
 	@scripts/setup unit
-	@scripts/fuzz
+	@scripts/fuzz --coverage
 
 ## make lint              formatting, static analysis, and the rules of Documentation/architecture.rst
 lint:
