@@ -207,7 +207,7 @@ void Responder::blame(std::uint64_t number, const std::string &what) const
 // A connection may end for good reasons while something is on its way; memory that is refused was never offered rightly.
 void Responder::blame_transfer(std::uint64_t number, const std::string &what, const Transferred &failed) const
 {
-	if (failed.status == "remote access error")
+	if (failed.is_refused())
 		blame(number, what + failed.status);
 	else if (trace)
 		trace(number, what + failed.status);

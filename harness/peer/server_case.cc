@@ -618,7 +618,6 @@ class Run {
 	{
 		Link &here = link();
 		const bool is_read = words.at(1) == "read";
-		const bool should_work = words.at(2) == "ok";
 		if (!here.reverse_call)
 			throw ScriptError("no Call in the reverse direction has come");
 		const Header &call = here.reverse_call->header;
@@ -630,11 +629,7 @@ class Run {
 		const Transferred done =
 			is_read ? here.connection->read(segment, memory, 0, patience_.deadline()) :
 				  here.connection->write(memory, 0, segment.length, segment, patience_.deadline());
-		if (done.ok != should_work)
-			throw Violation(done.ok ? "it worked" : "it failed: " + done.status);
-		// What ends for another reason does not show that the memory is out of reach.
-		if (!done.ok && done.status != "remote access error")
-			throw Violation("it was not refused, but failed: " + done.status);
+		check_reach(done, words.at(2) == "ok");
 	}
 
 	static void transfer(const Transferred &done)

@@ -117,6 +117,12 @@ struct Transferred {
 	/// It never went out, or nobody knows what became of it: this end's device refused it, or it did not complete in
 	/// time. That says nothing about the other end.
 	bool inconclusive = false;
+
+	/// The other end's device has refused the access: the memory is not, or no longer, open to it.
+	[[nodiscard]] bool is_refused() const
+	{
+		return !ok && status == "remote access error";
+	}
 };
 
 /// One queue pair that is, or was, connected.

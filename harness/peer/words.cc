@@ -106,6 +106,14 @@ void check_rpc_status(bool accepted, std::uint32_t status, const std::string &na
 				std::to_string(status) + " came");
 }
 
+void check_reach(const Transferred &done, bool should_work)
+{
+	if (done.ok != should_work)
+		throw Violation(done.ok ? "it worked" : "it failed: " + done.status);
+	if (!done.ok && !done.is_refused())
+		throw Violation("it was not refused, but failed: " + done.status);
+}
+
 CaseResult new_result(const Case &test)
 {
 	CaseResult result;

@@ -59,6 +59,20 @@ TEST(RpcStatus, HasToBeTheOneThatIsNamed)
 	EXPECT_THROW(check_rpc_status(true, 0, "fine"), ScriptError);
 }
 
+TEST(Reach, HasToBeAsExpected)
+{
+	const Transferred done{.ok = true, .status = "success"};
+	const Transferred refused{.ok = false, .status = "remote access error"};
+	const Transferred flushed{.ok = false, .status = "Work Request Flushed Error"};
+	EXPECT_NO_THROW(check_reach(done, true));
+	EXPECT_THROW(check_reach(done, false), Violation);
+	EXPECT_NO_THROW(check_reach(refused, false));
+	EXPECT_THROW(check_reach(refused, true), Violation);
+	EXPECT_THROW(check_reach(flushed, true), Violation);
+	// That shows nothing of the memory.
+	EXPECT_THROW(check_reach(flushed, false), Violation);
+}
+
 TEST(WhatCame, IsDecodedOrAViolation)
 {
 	const Bytes header = encode(Header{.xid = 5});

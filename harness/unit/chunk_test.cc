@@ -59,6 +59,14 @@ TEST_P(ChunkLists, Decode_FindsWhatIsThere)
 	expect_lists(*chunks, GetParam().lists);
 }
 
+TEST_P(ChunkLists, Any_IsOneOfAnyKind)
+{
+	const Exact bytes = message(GetParam().words);
+	Reader reader(bytes);
+	const auto &lists = GetParam().lists;
+	EXPECT_EQ(Chunks::decode(reader)->any(), !lists.reads.empty() || !lists.writes.empty() || lists.reply);
+}
+
 TEST_P(ChunkLists, Decode_LeavesWhatFollows)
 {
 	std::vector<std::byte> words = on_wire(GetParam().words);

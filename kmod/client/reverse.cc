@@ -125,8 +125,7 @@ void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexc
 		return rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(call.xid), "credits or memory");
 	request->hold(message);
 	const wire::Chunks &chunks = request->call().chunks;
-	const bool has_chunks = !chunks.reads.empty() || !chunks.writes.empty() || chunks.reply;
-	if (has_chunks && !has_reverse_session())
+	if (chunks.any() && !has_reverse_session())
 		return refuse_reverse(*request, "chunks for nobody");
 	if (!chunks.reads.empty() && endpoint_->reads() == 0)
 		return refuse_reverse(*request, "no RDMA Reads are offered");

@@ -50,12 +50,13 @@ static bool take_over(struct rpc_task *task, void *xprt)
 	return true;
 }
 
+/* That Replies wait is rare; to ask the queue for one takes its lock. None can come while the transport's is held. */
 static void release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 {
 	struct rpc_wait_queue *replies = rpcordma_client_reverse_replies(xprt);
 	struct rpc_task *woken;
 
-	if (xprt->snd_task == task && !test_bit(XPRT_CLOSE_WAIT, &xprt->state))
+	if (READ_ONCE(replies->qlen) && xprt->snd_task == task && !test_bit(XPRT_CLOSE_WAIT, &xprt->state))
 		while ((woken = rpc_wake_up_first(replies, take_over, xprt)))
 			if (xprt->snd_task == woken)
 				return;

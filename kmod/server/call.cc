@@ -97,8 +97,7 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 	rpcordma_trace_call_received(peer(), static_cast<u32>(call->call.xid), verbs::name_of(assembly->shape()),
 				     call->call.credits, static_cast<u32>(call->call.payload.size()),
 				     chunks.reads.count(), assembly->size());
-	const bool has_chunks = !chunks.reads.empty() || !chunks.writes.empty() || chunks.reply;
-	if (has_chunks && service().has_failed(requester_, call->call.xid))
+	if (chunks.any() && service().has_failed(requester_, call->call.xid))
 		return refuse(*call, "failed before");
 	call->assembly = *assembly;
 	if (assembly->shape() == proto::CallShape::in_message)

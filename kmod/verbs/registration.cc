@@ -78,7 +78,7 @@ bool Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access
 		return false;
 	}
 	/* Where this memory is concerns nobody else: of its address, peers get what it has within a page. */
-	if (rpcordma_may_choose_iova(device_))
+	if (hides_address_)
 		field::ib_mr::iova(mr_) %= proto::page_size;
 
 	invalidated = false;
@@ -170,6 +170,7 @@ Registration *RegistrationPool::make() noexcept
 		return nullptr;
 	registration->mr_ = mr;
 	registration->device_ = device_;
+	registration->hides_address_ = rpcordma_may_choose_iova(device_);
 	return registration.release();
 }
 

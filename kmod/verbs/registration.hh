@@ -82,6 +82,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 	Counted counted_{live_objects.registrations};
 	ib_device *device_ = nullptr;
 	ib_mr *mr_ = nullptr;
+	bool hides_address_ = false;
 	kernel::Block list_;
 	std::uint32_t mapped_ = 0;
 	unsigned int direction_ = 0;

@@ -165,6 +165,11 @@ struct Chunks {
 	WriteList writes;
 	std::optional<WriteChunk> reply;
 
+	/// Whether there is a chunk of any kind, also an empty one.
+	[[nodiscard]] bool any() const noexcept
+	{
+		return !reads.empty() || !writes.empty() || reply;
+	}
 	/// Errors: truncated, bad_discriminator, bad_count.
 	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
 };
