@@ -25,6 +25,8 @@ SLOTS = 16
 PATIENCE = 20
 # Of the cases for one side, which take four minutes at most on a machine with little else to do.
 SUITE_SECONDS = 1200
+# How many times as long the test kernel may take.
+SLOW = 3
 BEFORE = "before the first case"
 MARK = re.compile(r"rpcordma-peer: case (\S+)")
 APART = re.compile(r"^apart ", re.MULTILINE)
@@ -68,17 +70,19 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     """
     guest = solo.guest
     begin = len(guest.kernel_log)
+    slow = 1 if guest.kernel.is_installed else SLOW
     files = {kind: f"/tmp/{side}.{kind}" for kind in ("json", "xml", "html")}
     process = Peer(guest).spawn(
         "conform", *arguments_of(solo, side), *options, "--mark", "/dev/kmsg", "--json-lines",
-        "--patience", str(patience), "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
+        "--patience", str(patience * slow),
+        "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
     outcome = Outcome()
     try:
-        process.wait(SUITE_SECONDS)
+        process.wait(SUITE_SECONDS * slow)
     except GuestDied:
         outcome.why = "the machine ended: " + last_words(guest)
     except LabTimeout:
-        outcome.why = f"it took more than {SUITE_SECONDS} s"
+        outcome.why = f"it took more than {SUITE_SECONDS * slow} s"
     try:
         # A client that a case has left hanging must not keep the machine from ending.
         guest.run("umount -f -l /mnt/peer 2>/dev/null; true")

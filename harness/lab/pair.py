@@ -7,13 +7,14 @@ from pathlib import Path
 
 from lab.guest import Guest, Hardware, LabError
 from lab.kernel import Kernel
+from lab.machines import Machines
 from lab.nfs import (MODULES, OURS, SET_UP_SECONDS, STOCK, Mount, Server, load_command, make_disks,
                      mount, script)
 
 STOP_SECONDS = 120
 
 
-class Pair:
+class Pair(Machines):
     """A server and a client. Each has a transport: the stock module or ours."""
 
     SERVER_ADDRESS = "10.9.0.1"
@@ -69,17 +70,6 @@ class Pair:
         for guest in self.guests:
             guest.kill()
         shutil.rmtree(self._directory, ignore_errors=True)
-
-    def __enter__(self) -> "Pair":
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     # The transports
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
+from lab.machines import Machines
 from lab.nfs import MODULES, OURS, SET_UP_SECONDS, Mount, Server, load_command, make_disks, mount, \
     script
 
@@ -26,7 +27,7 @@ ROCE = Device("rxe", (script("network", "dummy"), script("network", "up", "1")),
               script("network", "add"), script("network", "remove"))
 
 
-class Solo:
+class Solo(Machines):
     """A machine that mounts what it exports. One module carries both ends.
 
     The test kernel has no file systems for disks: there, only "tmpfs" is exported.
@@ -40,6 +41,11 @@ class Solo:
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
         disks = make_disks(self._directory) if kernel.is_installed else []
         self.guest = Guest("solo", kernel, logs, Hardware(memory="1536M", disks=disks))
+
+    @property
+    def guests(self) -> tuple[Guest]:
+        """The machine."""
+        return (self.guest,)
 
     @property
     def module(self) -> str:
@@ -65,17 +71,6 @@ class Solo:
         """Switches it off."""
         self.guest.kill()
         shutil.rmtree(self._directory, ignore_errors=True)
-
-    def __enter__(self) -> "Solo":
-        try:
-            self.start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
 
     def mount(self, version: str, **how: str) -> Mount:
         """Mounts one of its own exports: see lab.nfs.mount()."""

@@ -47,7 +47,6 @@ TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
 ABOUT = {"client": ((OURS, STOCK), (OURS, OURS)), "server": ((STOCK, OURS), (OURS, OURS)),
          "both together": ((OURS, OURS),)}
 BOTH = ("both together",)
-KERNEL_LOG_LINES = 80
 
 
 @dataclass(frozen=True)
@@ -160,11 +159,7 @@ class PairKeeper:
         self.kernels = (cell.server, cell.client)
         logs = LOG_DIRECTORY / f"{self.boots}-client{cell.client}-server{cell.server}"
         pair = Pair(Kernel.find(cell.server), Kernel.find(cell.client), logs, *transports)
-        try:
-            pair.start()
-        except BaseException:
-            pair.stop()
-            raise
+        pair.start_or_stop()
         for guest in pair.guests:
             guest.complaints()
         return pair
@@ -215,31 +210,10 @@ def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
     used = item.funcargs.get("pair")
     if used is None or report.when != "call":
         return
-    complaints = gather_complaints(used)
-    if complaints:
-        shown = "\n".join(complaints)
-        report.outcome = "failed"
-        report.longrepr = f"a kernel complained:\n{shown}\n\n{report.longreprtext}"
+    used.judge(report)
+    # What a failure leaves behind is no ground for the next test.
     if report.failed:
-        for guest in used.guests:
-            log = "\n".join(map(str, guest.kernel_log[-KERNEL_LOG_LINES:]))
-            report.sections.append((f"kernel log of the {guest.name}", log))
-        report.sections.append(("logs", str(used.client.console_log.parent)))
-        # What a failure leaves behind is no ground for the next test.
         item.funcargs["keeper"].stop()
-
-
-def gather_complaints(used: Pair) -> list[str]:
-    """What the kernels of both guests complained of during the test."""
-    complaints = []
-    for guest in used.guests:
-        if guest.alive:
-            try:
-                guest.mark("end of the test")
-            except Exception as error:  # pylint: disable=broad-except
-                complaints.append(f"{guest.name} does not answer: {error}")
-        complaints += [f"{guest.name}: {line}" for line in guest.complaints()]
-    return complaints
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

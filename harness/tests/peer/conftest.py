@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fixtures: one guest that is NFS server and client, for each kernel, and the peer in it.
 
-RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours.
+RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours. RPCORDMA_TEST_DEVICES="rxe siw" has the test
+kernel, with each of these devices, in the place of Debian's kernels.
 """
 
 import os
@@ -19,9 +20,11 @@ from lab.kernel import Kernel  # noqa: E402
 from lab.nfs import OURS  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
 from lab.peer import Peer, build_peer  # noqa: E402
-from lab.solo import Solo  # noqa: E402
+from lab.soft_iwarp import soft_iwarp  # noqa: E402
+from lab.solo import ROCE, Device, Solo  # noqa: E402
 
-KERNELS = ("6.1", "6.12")
+TEST_DEVICES = os.environ.get("RPCORDMA_TEST_DEVICES", "").split()
+MACHINES = [f"test-{device}" for device in TEST_DEVICES] or ["linux6.1", "linux6.12"]
 TRANSPORT = os.environ.get("RPCORDMA_TRANSPORT", OURS)
 LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}"
 KERNEL_LOG_LINES = 80
@@ -39,11 +42,21 @@ def programs() -> None:
     build_peer("tests")
 
 
-@pytest.fixture(scope="session", params=KERNELS, ids=lambda series: f"linux{series}")
+@pytest.fixture(scope="session", params=MACHINES)
 def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Solo]:
     """The machine, up and serving."""
-    with Solo(Kernel.find(request.param), LOG_DIRECTORY / request.param, TRANSPORT) as solo:
+    with Solo(kernel_of(request.param), LOG_DIRECTORY / request.param, TRANSPORT, device_of(request.param)) as solo:
         yield solo
+
+
+def kernel_of(name: str) -> Kernel:
+    """The kernel of the machine with that name."""
+    return Kernel.test() if name.startswith("test-") else Kernel.find(name.removeprefix("linux"))
+
+
+def device_of(name: str) -> Device:
+    """Its device."""
+    return soft_iwarp(Kernel.test()) if name == "test-siw" else ROCE
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent)]
 
 from lab.detectors import forget_leaks  # noqa: E402
-from lab.guest import LabError  # noqa: E402
 from lab.kernel import Kernel  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
 from lab.soft_iwarp import soft_iwarp  # noqa: E402
@@ -21,7 +20,6 @@ from lab.solo import ROCE, Solo  # noqa: E402
 
 DEVICES = ("rxe", "siw")
 LOG_DIRECTORY = LOGS / f"check-sanitized-{time.strftime('%Y%m%d-%H%M%S')}"
-KERNEL_LOG_LINES = 150
 
 
 def pytest_configure() -> None:
@@ -91,25 +89,10 @@ def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
     used = item.funcargs.get("solo")
     if used is None or report.when != "call":
         return
-    complaints = complaints_of(used)
-    if complaints:
-        shown = "\n".join(complaints)
-        report.outcome = "failed"
-        report.longrepr = f"the kernel complained:\n{shown}\n\n{report.longreprtext}"
+    used.judge(report)
     if report.failed:
-        log = "\n".join(map(str, used.guest.kernel_log[-KERNEL_LOG_LINES:]))
-        report.sections += [("kernel log", log), ("logs", str(used.guest.console_log.parent))]
         # Here at once, while pytest shows it when all tests have run.
         with (LOG_DIRECTORY / "failures.txt").open("a", encoding="utf-8") as failures:
             failures.write(f"==== {report.nodeid}\n{report.longreprtext}\n")
         # What a failure leaves behind is no ground for the next test.
         item.funcargs["keeper"].stop()
-
-
-def complaints_of(used: Solo) -> list[str]:
-    """What the kernel complained of during the test."""
-    try:
-        used.guest.mark("end of the test")
-    except LabError as error:
-        return [f"it does not answer: {error}", *used.guest.complaints()]
-    return used.guest.complaints()

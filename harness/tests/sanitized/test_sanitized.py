@@ -2,10 +2,8 @@
 """Our client and our server with each other, in a kernel that sees what goes wrong in memory."""
 
 import pytest
-from work import BYTES, PATIENCE, mounted, move_files, verified_io, wait_for_round
+from work import BYTES, disconnect, mounted, move_files, replace_device, restart_nfsd, verified_io, wait_for_round
 
-from lab.nfs import script
-from lab.paths import GUEST_SCRIPTS
 from lab.solo import Solo
 
 DISCONNECTS = 10
@@ -25,8 +23,7 @@ def test_forced_disconnects_lose_nothing(solo: Solo) -> None:
     with mounted(solo) as mount:
         before = mount.stats()
         with verified_io(solo.guest):
-            solo.guest.run(f"/usr/bin/python3 {GUEST_SCRIPTS}/disconnect.py {DISCONNECTS}",
-                           timeout=PATIENCE * 2)
+            disconnect(solo, DISCONNECTS)
         after = mount.stats()
     assert after.total("connect_count") >= before.total("connect_count") + DISCONNECTS
     assert after.retransmissions() > before.retransmissions()
@@ -38,19 +35,14 @@ def test_a_device_that_is_removed_and_added_again_is_used_again(solo: Solo) -> N
     with mounted(solo) as mount:
         before = mount.stats()
         with verified_io(solo.guest) as process:
-            solo.guest.run(solo.device.remove, PATIENCE)
-            assert solo.guest.output("rdma link") == ""
-            solo.guest.run(solo.device.add, PATIENCE)
+            replace_device(solo)
             wait_for_round(process)
         assert mount.stats().total("connect_count") > before.total("connect_count")
 
 
 def test_nfsd_is_stopped_and_started_under_load(solo: Solo) -> None:
     """The server's end goes while the client wants it; the client finds the one that comes then."""
-    guest = solo.guest
     with mounted(solo):
-        with verified_io(guest) as process:
-            guest.run(script("nfs-server", "stop"), PATIENCE)
-            guest.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace; true",
-                      PATIENCE)
+        with verified_io(solo.guest) as process:
+            restart_nfsd(solo)
             wait_for_round(process)

@@ -5,12 +5,11 @@ Never a hang, a leak or wrong data. What was injected is counted: too little of 
 """
 
 import pytest
-from work import PATIENCE, mounted, move_files, verified_io, wait_for_round
+from work import PATIENCE, disconnect, mounted, move_files, verified_io, wait_for_round
 
 from lab.fault_injection import failing_allocations, failing_connections
 from lab.guest import CommandFailed
 from lab.nfs import script
-from lab.paths import GUEST_SCRIPTS
 from lab.solo import Solo
 
 # So many faults there have to be in each test, and so often each may try to meet them.
@@ -58,7 +57,7 @@ def test_reconnecting_without_memory_succeeds_at_last(solo: Solo, kind: str) -> 
         with verified_io(solo.guest) as process:
             with failing_allocations(solo.guest, kind, percent=20) as faults:
                 for _ in faults.again_until(AT_LEAST, ATTEMPTS):
-                    solo.guest.run(f"/usr/bin/python3 {GUEST_SCRIPTS}/disconnect.py 1", PATIENCE)
+                    disconnect(solo, 1)
             wait_for_round(process)
         assert mount.stats().total("connect_count") > before.total("connect_count")
     assert_all_is_well(solo)

@@ -18,15 +18,13 @@ HOSTILE = ("access-read-only-*", "call-cut-*", "chunks-that-*", "credits-many", 
            "segment-count-*", "vanish-*", "xid-differs")
 CASES = [name for name in case_names("server")
          if any(fnmatch(name, f"server/{pattern}") for pattern in HOSTILE)]
-# For one thing, in seconds.
-PATIENCE = 60
 
 
 @pytest.fixture(scope="session")
 def outcome(keeper: Keeper, device: str) -> Outcome:
     """What they came to."""
     only = [word for name in CASES for word in ("--only", name)]
-    return run_side(keeper.get(device), "server", *only, patience=PATIENCE)
+    return run_side(keeper.get(device), "server", *only)
 
 
 @pytest.mark.parametrize("device", ["siw"], indirect=True)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from lab.guest import Guest, Process
 from lab.mountstats import MountStats
 from lab.nfs import Mount, script
+from lab.paths import GUEST_SCRIPTS
 from lab.solo import Solo
 
 EXPORTED = "/srv/nfs/tmpfs"
@@ -56,6 +57,24 @@ def verified_io(guest: Guest, size: str = "1M") -> Iterator[Process]:
     result = process.wait(PATIENCE)
     assert result.status == 0, f"fio found an error:\n{result.stdout}"
     guest.run("rm /mnt/io", PATIENCE)
+
+
+def disconnect(solo: Solo, times: int) -> None:
+    """Breaks the one mount's connection, each time with RPCs in flight."""
+    solo.guest.run(f"/usr/bin/python3 {GUEST_SCRIPTS}/disconnect.py {times}", PATIENCE * 2)
+
+
+def replace_device(solo: Solo) -> None:
+    """Takes the device from both ends at once, and gives it back."""
+    solo.guest.run(solo.device.remove, PATIENCE)
+    assert solo.guest.output("rdma link") == ""
+    solo.guest.run(solo.device.add, PATIENCE)
+
+
+def restart_nfsd(solo: Solo) -> None:
+    """The server's end goes, and comes again."""
+    solo.guest.run(script("nfs-server", "stop"), PATIENCE)
+    solo.guest.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace; true", PATIENCE)
 
 
 def wait_for_round(process: Process) -> None:

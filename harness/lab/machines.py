@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Machines that are up for a block, and what becomes of a test in whose machines a kernel complained."""
+
+from types import TracebackType
+from typing import Any, Self
+
+from lab.guest import Guest, LabError
+
+KERNEL_LOG_LINES = 120
+
+
+class Machines:
+    """Guests that are started and stopped together."""
+
+    @property
+    def guests(self) -> tuple[Guest, ...]:
+        """All of them."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Boots them up to the point where a mount will work."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Switches them off, also where start() has failed, and throws their disks away."""
+        raise NotImplementedError
+
+    def start_or_stop(self) -> None:
+        """Leaves nothing behind where they do not start."""
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self) -> Self:
+        self.start_or_stop()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        self.stop()
+
+    def judge(self, report: Any) -> None:
+        """Has a test (pytest's report of it) fail where a kernel complained, and shows the kernels' logs where it failed."""
+        complaints = [line for guest in self.guests for line in complaints_of(guest)]
+        if complaints:
+            shown = "\n".join(complaints)
+            report.outcome = "failed"
+            report.longrepr = f"a kernel complained:\n{shown}\n\n{report.longreprtext}"
+        if report.failed:
+            for guest in self.guests:
+                log = "\n".join(map(str, guest.kernel_log[-KERNEL_LOG_LINES:]))
+                report.sections.append((f"kernel log of the {guest.name}", log))
+            report.sections.append(("logs", str(self.guests[0].console_log.parent)))
+
+
+def complaints_of(guest: Guest) -> list[str]:
+    """What its kernel complained of since it was asked last; that it does not answer is a complaint, too."""
+    silent = []
+    if guest.alive:
+        try:
+            guest.mark("end of the test")
+        except LabError as error:
+            silent = [f"{guest.name} does not answer: {error}"]
+    return silent + [f"{guest.name}: {line}" for line in guest.complaints()]
