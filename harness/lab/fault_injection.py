@@ -20,6 +20,8 @@ BURST = 5
 # What allocations can fail, and what has them fail also where they may sleep.
 ALLOCATIONS = {"failslab": {"ignore-gfp-wait": "N"},
                "fail_page_alloc": {"ignore-gfp-wait": "N", "ignore-gfp-highmem": "N", "min-order": "0"}}
+# Slabs seldom need pages.
+PERCENT = {"failslab": 20, "fail_page_alloc": 50}
 FRAME = re.compile(r"^ *(?P<function>[\w.]+)\+0x\w+/0x\w+ \[(?P<module>\w+)\]")
 EXECUTABLE = re.compile(r"^ *\[ *\d+\] (?P<name>\S+) +\w+ +\w+ +\w+ +(?P<size>\w+) +\w+ +AX ", re.MULTILINE)
 
@@ -47,12 +49,21 @@ class Faults:
         """The functions of ours that had no memory: of each fault the nearest."""
         return places_of(self.guest.kernel_log[self.begin:])
 
-    def again_until(self, wanted: int, attempts: int) -> Iterator[None]:
-        """Has a loop go on, with a burst each time, until so many were injected; fails where it takes too long."""
-        for _ in range(attempts):
-            self.guest.run(f"echo {BURST} >{self._left}")
+    @contextmanager
+    def burst(self) -> Iterator[None]:
+        """Some of them, for the length of a block."""
+        self.guest.run(f"echo {BURST} >{self._left}")
+        try:
             yield
-            self.spent += BURST - int(self.guest.read(self._left))
+        finally:
+            if self.guest.alive:
+                self.spent += BURST - int(self.guest.read(self._left))
+                self.guest.run(f"echo 0 >{self._left}")
+
+    def again_until(self, wanted: int, attempts: int) -> Iterator[None]:
+        """Has a loop, with a burst in it, go on until so many were injected; fails where it takes too long."""
+        for _ in range(attempts):
+            yield
             if self.count() >= wanted:
                 return
         raise AssertionError(f"only {self.count()} of {wanted} faults in {attempts} attempts: {self}")
@@ -63,14 +74,14 @@ class Faults:
 
 
 @contextmanager
-def failing_allocations(guest: Guest, kind: str, percent: int) -> Iterator[Faults]:
-    """So many of the allocations that have our module on their stack fail, as long as a burst lasts.
+def failing_allocations(guest: Guest, kind: str) -> Iterator[Faults]:
+    """Some of the allocations that have our module on their stack fail, as long as a burst lasts.
 
     Counted are those that it, or what it called, wanted to hear of: KASAN's own and kmemleak's also fail, in silence.
     """
     start, end = text_of_module(guest)
     with injected(guest, kind, ALLOCATIONS[kind] | {
-            "probability": str(percent), "verbose": "2", "stacktrace-depth": "32",
+            "probability": str(PERCENT[kind]), "verbose": "2", "stacktrace-depth": "32",
             "require-start": hex(start), "require-end": hex(end)}) as faults:
         yield faults
 
@@ -87,7 +98,7 @@ def failing_connections(guest: Guest, side: str, percent: int) -> Iterator[Fault
 
 @contextmanager
 def injected(guest: Guest, kind: str, settings: dict[str, str]) -> Iterator[Faults]:
-    """Faults of one kind, for the length of a block, when again_until() begins a burst."""
+    """Faults of one kind, for the length of a block, in its bursts."""
     faults = Faults(guest, kind, len(guest.kernel_log))
     set_up(guest, kind, {"times": "0"} | settings)
     try:

@@ -42,7 +42,7 @@ class Machines:
         self.stop()
 
     def judge(self, report: Any) -> None:
-        """Has a test (pytest's report of it) fail where a kernel complained, and shows the kernels' logs where it failed."""
+        """Fails a test, of which this is pytest's report, where a kernel complained; shows the kernels' logs of a failed one."""
         complaints = [line for guest in self.guests for line in complaints_of(guest)]
         if complaints:
             shown = "\n".join(complaints)

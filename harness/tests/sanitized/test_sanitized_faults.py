@@ -28,10 +28,11 @@ def assert_all_is_well(solo: Solo) -> None:
 @each_allocator
 def test_a_mount_without_memory_fails_or_works(solo: Solo, kind: str) -> None:
     """Whoever mounts is told, and may try again."""
-    with failing_allocations(solo.guest, kind, percent=20) as faults:
+    with failing_allocations(solo.guest, kind) as faults:
         for _ in faults.again_until(AT_LEAST, ATTEMPTS):
             try:
-                solo.mount("4.2", options="retry=0").unmount()
+                with faults.burst():
+                    solo.mount("4.2", options="retry=0").unmount()
             except CommandFailed as failed:
                 assert "mount.nfs: " in str(failed)
     assert_all_is_well(solo)
@@ -39,13 +40,11 @@ def test_a_mount_without_memory_fails_or_works(solo: Solo, kind: str) -> None:
 
 @each_allocator
 def test_io_without_memory_goes_on(solo: Solo, kind: str) -> None:
-    """What could not be sent, or served, is sent again."""
-    with mounted(solo):
-        with verified_io(solo.guest) as process:
-            with failing_allocations(solo.guest, kind, percent=10) as faults:
-                for _ in faults.again_until(AT_LEAST, ATTEMPTS):
-                    wait_for_round(process)
-            wait_for_round(process)
+    """What could not be sent, or served, is sent again: on a new mount, where what I/O needs is not there yet."""
+    with failing_allocations(solo.guest, kind) as faults:
+        for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+            with mounted(solo), faults.burst(), verified_io(solo.guest):
+                pass
     assert_all_is_well(solo)
 
 
@@ -55,9 +54,10 @@ def test_reconnecting_without_memory_succeeds_at_last(solo: Solo, kind: str) -> 
     with mounted(solo) as mount:
         before = mount.stats()
         with verified_io(solo.guest) as process:
-            with failing_allocations(solo.guest, kind, percent=20) as faults:
+            with failing_allocations(solo.guest, kind) as faults:
                 for _ in faults.again_until(AT_LEAST, ATTEMPTS):
-                    disconnect(solo, 1)
+                    with faults.burst():
+                        disconnect(solo, 1)
             wait_for_round(process)
         assert mount.stats().total("connect_count") > before.total("connect_count")
     assert_all_is_well(solo)
@@ -66,16 +66,17 @@ def test_reconnecting_without_memory_succeeds_at_last(solo: Solo, kind: str) -> 
 @each_allocator
 def test_a_server_without_memory_listens_or_does_not_and_the_module_goes(solo: Solo, kind: str) -> None:
     """Whoever starts it is told; to let go of everything takes no memory that cannot be missed."""
-    with failing_allocations(solo.guest, kind, percent=20) as faults:
+    with failing_allocations(solo.guest, kind) as faults:
         for _ in faults.again_until(AT_LEAST, ATTEMPTS):
-            solo.guest.run(script("nfs-server", "stop"), PATIENCE)
-            started = solo.guest.run(script("nfs-server", "serve"), PATIENCE, check=False)
-            listens = "rdma 20049" in solo.guest.read("/proc/fs/nfsd/portlist")
-            assert listens == (started.status == 0), started.stdout
-            assert listens or "error" in started.stdout, "nobody was told"
-            if listens:
-                solo.guest.run("mount -t nfs -o vers=4.2,proto=rdma,port=20049,retry=0 "
-                               f"{solo.ADDRESS}:/tmpfs /mnt && umount /mnt", PATIENCE, check=False)
+            with faults.burst():
+                solo.guest.run(script("nfs-server", "stop"), PATIENCE)
+                started = solo.guest.run(script("nfs-server", "serve"), PATIENCE, check=False)
+                listens = "rdma 20049" in solo.guest.read("/proc/fs/nfsd/portlist")
+                assert listens == (started.status == 0), started.stdout
+                assert listens or "error" in started.stdout, "nobody was told"
+                if listens:
+                    solo.guest.run("mount -t nfs -o vers=4.2,proto=rdma,port=20049,retry=0 "
+                                   f"{solo.ADDRESS}:/tmpfs /mnt && umount /mnt", PATIENCE, check=False)
         solo.unload_transport()
     solo.load_transport()
     assert_all_is_well(solo)
@@ -89,7 +90,8 @@ def test_connections_that_sunrpc_ends_come_again(solo: Solo, side: str) -> None:
         with verified_io(solo.guest) as process:
             with failing_connections(solo.guest, side, percent=1) as faults:
                 for _ in faults.again_until(AT_LEAST, ATTEMPTS):
-                    wait_for_round(process)
+                    with faults.burst():
+                        wait_for_round(process)
             wait_for_round(process)
         after = mount.stats()
     assert after.total("connect_count") > before.total("connect_count")

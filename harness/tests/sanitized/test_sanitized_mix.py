@@ -10,7 +10,7 @@ import random
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from lab.solo import Solo
 SECONDS = 3600
 VERSIONS = ("3", "4.0", "4.1", "4.2")
 FULL = os.environ.get("FULL", "") not in ("", "0")
+# What may go on beside something else, for the length of a block.
+Disturbance = Callable[[Solo], AbstractContextManager[None]]
 
 
 @dataclass
@@ -54,19 +56,18 @@ class Progress:
 
 
 @contextmanager
-def burst(faults: Iterator[Faults]) -> Iterator[None]:
+def burst(injected: AbstractContextManager[Faults]) -> Iterator[None]:
     """One burst of faults, for the length of a block."""
-    with faults as injected:
-        for _ in injected.again_until(wanted=0, attempts=1):
-            yield
+    with injected as faults, faults.burst():
+        yield
 
 
-def few_allocations(kind: str) -> Callable[[Solo], Iterator[None]]:
+def few_allocations(kind: str) -> Disturbance:
     """Some of our allocations fail."""
-    return lambda solo: burst(failing_allocations(solo.guest, kind, percent=10))
+    return lambda solo: burst(failing_allocations(solo.guest, kind))
 
 
-def few_connections(side: str) -> Callable[[Solo], Iterator[None]]:
+def few_connections(side: str) -> Disturbance:
     """sunrpc ends some connections."""
     return lambda solo: burst(failing_connections(solo.guest, side, percent=1))
 
@@ -84,7 +85,8 @@ QUIET = [lambda _: nullcontext()]
 ANY = [few_allocations("failslab"), few_allocations("fail_page_alloc"), few_connections("client"),
        few_connections("server")]
 # What is done, and what may go on beside it. To listen again takes memory: where there is none, that is an answer.
-MIX = [(nothing, ANY), (three_disconnects, QUIET + ANY), (replace_device, QUIET + ANY[2:]), (restart_nfsd, QUIET + ANY[2:])]
+MIX = [(nothing, ANY), (three_disconnects, QUIET + ANY),
+       (replace_device, QUIET + ANY[2:]), (restart_nfsd, QUIET + ANY[2:])]
 
 
 @pytest.mark.skipif(not FULL, reason="takes two hours: FULL=1")
