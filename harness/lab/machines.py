@@ -42,7 +42,7 @@ class Machines:
         self.stop()
 
     def judge(self, report: Any) -> None:
-        """Fails a test, of which this is pytest's report, where a kernel complained; shows the kernels' logs of a failed one."""
+        """Fails a test, of which this is the report, where a kernel complained; shows the logs of one that failed."""
         complaints = [line for guest in self.guests for line in complaints_of(guest)]
         if complaints:
             shown = "\n".join(complaints)
