@@ -41,6 +41,10 @@ namespace std {
 	::rpcordma::bug("bad_function_call");
 }
 
+/* Defined in <variant>. Out of line they would be weak, of which objtool does not believe that they never return. */
+[[gnu::always_inline]] inline void __throw_bad_variant_access(const char *what);
+[[gnu::always_inline]] inline void __throw_bad_variant_access(bool valueless);
+
 #ifdef _GLIBCXX_ASSERTIONS
 [[gnu::noreturn, gnu::cold]] inline void __glibcxx_assert_fail(const char *file, int line, const char *,
 							       const char *condition) noexcept
