@@ -13,13 +13,13 @@ namespace field = kernel::field;
 
 namespace {
 
-/* nfsd names the result of NFSv4's READLINK by the offset of its count, and every other by that of its first byte. No text
- * of a link is longer than a page. */
+/* nfsd names the result of NFSv4's READLINK by the offset of its count, and every other by that of its first byte. The
+ * text of a link is shorter than a page. */
 void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcept
 {
 	constexpr std::size_t unit = wire::xdr_unit;
 	for (proto::Item &item : items) {
-		if (item.length == 0 || item.length > proto::page_size || item.offset < unit)
+		if (item.length == 0 || item.length >= proto::page_size || item.offset < unit)
 			continue;
 		std::array<std::byte, 2 * unit> words{};
 		read_bytes_from_xdr_buf(&reply, item.offset - unit, words.data(), words.size());
