@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
+from lab.run import FULL
 
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
@@ -54,7 +55,7 @@ class Kernel:
     def _test_options(flavour: str) -> str:
         """What SLUB finds KASAN finds too, but for much less time. ACPI's interpreter takes 20 s for each interrupt of
         a PCI device, under these sanitizers and without KVM; without it there is one processor, too few for races."""
-        options = [] if os.environ.get("FULL") else ["slub_debug=-"]
+        options = [] if FULL else ["slub_debug=-"]
         return " ".join(options if flavour == "kcsan" else ["pci=noacpi", *options])
 
     @property

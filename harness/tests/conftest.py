@@ -12,7 +12,6 @@ much is run:
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -27,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lab import Kernel, Pair  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import CHECKOUT, LOGS  # noqa: E402
+from lab.run import FULL, commit  # noqa: E402
 
-FULL = os.environ.get("FULL", "") not in ("", "0")
 # What stands for our transport in clients, and in servers.
 CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
 SERVER_TRANSPORT = os.environ.get("RPCORDMA_SERVER_TRANSPORT", OURS)
@@ -233,10 +232,3 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         LOG_DIRECTORY.mkdir(parents=True, exist_ok=True)
         with (LOG_DIRECTORY / "failures.txt").open("a", encoding="utf-8") as failures:
             failures.write(f"==== {report.nodeid}\n{report.longreprtext}\n")
-
-
-def commit() -> str:
-    """The commit of the checkout, with a + where it has been changed since."""
-    described = subprocess.run(["git", "describe", "--always", "--dirty=+"], cwd=CHECKOUT,
-                               capture_output=True, text=True, check=False)
-    return described.stdout.strip() or "unknown"

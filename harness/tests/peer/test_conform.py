@@ -5,15 +5,14 @@ The suite runs once for each machine and side; a test looks at its case's row, a
 kernel said while that case ran. The reports are left in build/conformance/.
 """
 
-import os
 from collections.abc import Iterable
 
 import pytest
 
 from lab.conformance import Outcome, case_names, run_side
+from lab.run import FULL
 from lab.solo import Solo
 
-FULL = os.environ.get("FULL", "") not in ("", "0")
 # What the cases need that are apart.
 ARRANGED = {"max_req_size": 16384, "reverse_chunks": 2}
 

@@ -5,9 +5,7 @@ What has been done is kept in build/results: a run that is cut off goes on there
 """
 
 import json
-import os
 import random
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,11 +17,11 @@ from work import disconnect, mounted, move_files, replace_device, restart_nfsd, 
 
 from lab.fault_injection import Faults, failing_allocations, failing_connections
 from lab.paths import CHECKOUT
+from lab.run import FULL, commit
 from lab.solo import Solo
 
 SECONDS = 3600
 VERSIONS = ("3", "4.0", "4.1", "4.2")
-FULL = os.environ.get("FULL", "") not in ("", "0")
 # What may go on beside something else, for the length of a block.
 Disturbance = Callable[[Solo], AbstractContextManager[None]]
 
@@ -39,9 +37,7 @@ class Progress:
     @classmethod
     def of(cls, device: str) -> "Progress":
         """What earlier runs of this commit have done."""
-        described = subprocess.run(["git", "describe", "--always", "--dirty=+"], cwd=CHECKOUT,
-                                   capture_output=True, text=True, check=True)
-        file = CHECKOUT / "build" / "results" / f"mix-{device}-{described.stdout.strip()}.json"
+        file = CHECKOUT / "build" / "results" / f"mix-{device}-{commit()}.json"
         return cls(file, **json.loads(file.read_text(encoding="utf-8"))) if file.exists() else cls(file)
 
     @contextmanager
