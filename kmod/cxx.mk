@@ -11,9 +11,11 @@ cxx-from-c = $(filter-out -std=% -W%, $(1)) \
 # -fno-gnu-unique: see cxx_o_cc. The sanitizer turns std::unreachable() into a trap: objtool refuses a function that
 # runs off its end. A kernel with UBSAN has a function for that, and for what else it finds: there nothing traps.
 # No .cold parts: objtool of 6.1 fails for those of functions with long names.
+# What is declared inline is inlined as with -O3: a cursor over a message is nothing but such functions.
 cxx-dialect := -std=gnu++2b -ffreestanding -fbuiltin -fno-exceptions -fno-rtti -fno-gnu-unique \
 	       -fsanitize=unreachable $(if $(CONFIG_UBSAN),,-fsanitize-undefined-trap-on-error) \
-	       -fno-reorder-blocks-and-partition
+	       -fno-reorder-blocks-and-partition \
+	       --param=max-inline-insns-single=200 --param=inline-min-speedup=15
 
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \
 		-Wsuggest-override -Wdeprecated-copy-dtor -Wmissing-declarations -Werror=return-type -Werror=date-time

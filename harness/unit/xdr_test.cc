@@ -29,6 +29,9 @@ TEST(LoadAndStore, AreBigEndian)
 	std::byte stored[4];
 	store_u32(std::span(stored), 0x89abcdef);
 	EXPECT_EQ(copy_of(stored), copy_of(std::span(bytes).last<4>()));
+	std::byte both[8];
+	store_u64(std::span(both), 0x0123456789abcdef);
+	EXPECT_EQ(copy_of(both), copy_of(std::span(bytes)));
 }
 
 TEST(Reader, ReadsItemsInOrder)
@@ -36,7 +39,7 @@ TEST(Reader, ReadsItemsInOrder)
 	const Exact bytes = message({0x01234567, 0x89abcdef, 0x00000001, 1, 0, 0xffffffff});
 	Reader reader(bytes);
 	EXPECT_EQ(reader.u32(), 0x01234567u);
-	EXPECT_EQ(reader.u64(), 0x89abcdef00000001u);
+	EXPECT_EQ(load_u64(*reader.take<8>()), 0x89abcdef00000001u);
 	EXPECT_EQ(reader.boolean(), true);
 	EXPECT_EQ(reader.boolean(), false);
 	EXPECT_EQ(reader.rest().size(), 4u);
@@ -73,7 +76,7 @@ TEST(Reader, TruncatedItem_LeavesTheCursorWhereItWas)
 	for (std::size_t size = 0; size < 8; ++size) {
 		const Exact bytes = cut(words, size);
 		Reader reader(bytes);
-		EXPECT_EQ(error_of(reader.u64()), Error::truncated);
+		EXPECT_EQ(error_of(reader.take<8>()), Error::truncated);
 		EXPECT_EQ(reader.rest().size(), size);
 		if (size >= 4)
 			continue;
@@ -101,7 +104,7 @@ TEST(Writer, WritesItemsInOrder)
 	EXPECT_EQ(writer.size(), 0u);
 	EXPECT_TRUE(writer.u32(0x01234567));
 	EXPECT_EQ(writer.size(), 4u);
-	EXPECT_TRUE(writer.u64(0x89abcdef00000001));
+	store_u64(*writer.take<8>(), 0x89abcdef00000001);
 	EXPECT_EQ(writer.size(), 12u);
 	EXPECT_EQ(copy_of(room), on_wire({0x01234567, 0x89abcdef, 0x00000001, 0xcccccccc}));
 }
@@ -112,7 +115,7 @@ TEST(Writer, NoRoom_WritesNothing)
 	for (std::size_t size = 0; size < 8; ++size) {
 		Exact room = cut(words, size);
 		Writer writer(room);
-		EXPECT_EQ(error_of(writer.u64(0)), Error::no_room);
+		EXPECT_EQ(error_of(writer.take<8>()), Error::no_room);
 		EXPECT_EQ(writer.size(), 0u);
 		if (size < 4) {
 			EXPECT_EQ(error_of(writer.u32(0)), Error::no_room);
@@ -126,7 +129,7 @@ TEST(Writer, FullRoom_TakesNoMore)
 {
 	Exact room = message({0, 0});
 	Writer writer(room);
-	EXPECT_TRUE(writer.u64(1));
+	store_u64(*writer.take<8>(), 1);
 	EXPECT_EQ(error_of(writer.u32(2)), Error::no_room);
 	EXPECT_EQ(writer.size(), 8u);
 	EXPECT_EQ(copy_of(room), on_wire({0, 1}));

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/arrival.hh"
 
+#include "proto/rpc_message.hh"
+
 namespace rpcordma::proto {
 namespace {
-
-/// msg_type of an RPC message (RFC 5531, 9).
-constexpr std::uint32_t rpc_call = 0;
-constexpr std::uint32_t rpc_reply = 1;
-
-bool begins_with(wire::Bytes payload, wire::Xid xid, std::uint32_t type) noexcept
-{
-	wire::Reader reader(payload);
-	return reader.u32() == std::to_underlying(xid) && reader.u32() == type;
-}
 
 Arrival classify_msg(const wire::FixedFields &fixed, const wire::Msg &msg) noexcept
 {
 	if (payload_is_call(msg.payload, fixed.xid))
 		return Call{fixed.xid, fixed.credits, msg.chunks, false, msg.payload};
-	if (begins_with(msg.payload, fixed.xid, rpc_reply))
+	if (begins_with(msg.payload, fixed.xid, MessageType::reply))
 		return ReverseReply{fixed.xid, fixed.credits, msg.chunks, msg.payload};
 	return Refused{fixed.xid, fixed.version, Refusal::malformed};
 }
@@ -27,16 +19,13 @@ Arrival classify_msg(const wire::FixedFields &fixed, const wire::Msg &msg) noexc
 
 bool may_be_reverse_reply(wire::Bytes message) noexcept
 {
-	// Behind the fixed fields: three empty lists, the XID, the message type.
-	constexpr std::size_t type_at = RPCRDMA_V1_FIXED_SIZE + 4 * wire::xdr_unit;
-	if (message.size() < type_at + wire::xdr_unit)
-		return false;
-	return wire::load_u32(message.subspan(type_at).first<wire::xdr_unit>()) == rpc_reply;
+	constexpr std::size_t header_size = RPCRDMA_V1_FIXED_SIZE + wire::chunks_size(0, 0, 0);
+	return message.size() >= header_size && is_of_type(message.subspan(header_size), MessageType::reply);
 }
 
 bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept
 {
-	return begins_with(payload, xid, rpc_call);
+	return begins_with(payload, xid, MessageType::call);
 }
 
 Arrival classify_arrival(wire::Bytes message) noexcept

@@ -38,16 +38,13 @@ bool skip_opaque(wire::Reader &reader) noexcept
 	return size && reader.take(std::size_t{*size} + wire::roundup_padding(*size));
 }
 
-/// Skips the credential; whether the arguments are there as they are.
-std::optional<bool> credential(wire::Reader &reader) noexcept
+/// Skips the body of a credential; whether the arguments are there as they are.
+std::optional<bool> credential(std::uint32_t flavour, wire::Reader &reader) noexcept
 {
-	const auto flavour = reader.u32();
-	if (!flavour)
-		return std::nullopt;
 	wire::Reader body = reader;
 	if (!skip_opaque(reader))
 		return std::nullopt;
-	if (*flavour != rpcsec_gss)
+	if (flavour != rpcsec_gss)
 		return true;
 	// Its size, version, procedure and sequence number stand in front of the service.
 	if (!body.take(4 * wire::xdr_unit))
@@ -58,16 +55,15 @@ std::optional<bool> credential(wire::Reader &reader) noexcept
 /// Reads the header of an RPC Call, up to the arguments.
 std::optional<Procedure> read_call(wire::Reader &reader) noexcept
 {
-	// XID, message type, RPC version.
-	if (!reader.take(3 * wire::xdr_unit))
+	// XID, message type, RPC version, program, version, procedure, the credential's flavour.
+	const auto begin = reader.take<7 * wire::xdr_unit>();
+	if (!begin)
 		return std::nullopt;
-	const auto program = reader.u32();
-	const auto version = reader.u32();
-	const auto number = reader.u32();
-	const std::optional<bool> is_plain = number ? credential(reader) : std::nullopt;
+	const std::optional<bool> is_plain = credential(wire::load_word<6>(*begin), reader);
+	// The verifier.
 	if (!is_plain || !reader.u32() || !skip_opaque(reader))
 		return std::nullopt;
-	return Procedure{*program, *version, *number, *is_plain};
+	return Procedure{wire::load_word<3>(*begin), wire::load_word<4>(*begin), wire::load_word<5>(*begin), *is_plain};
 }
 
 /// Whether the word so many units in front of the item has that value.

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/received.hh"
 
+#include "proto/rpc_message.hh"
+
 namespace rpcordma::proto {
 namespace {
-
-/// msg_type of an RPC message (RFC 5531, 9).
-constexpr std::uint32_t rpc_call = 0;
-constexpr std::uint32_t rpc_reply = 1;
-
-/// Whether the RPC message says that it is of this type. One too short to say so is of none.
-bool is_of_type(wire::Bytes payload, std::uint32_t type) noexcept
-{
-	wire::Reader reader(payload);
-	const auto xid = reader.u32();
-	const auto message_type = reader.u32();
-	return xid && message_type && *message_type == type;
-}
 
 Received dropped_or_for_call(const wire::FixedFields &fixed, wire::Error error) noexcept
 {
@@ -39,7 +28,7 @@ Received classify_received(wire::Bytes message) noexcept
 	if (!body)
 		return dropped_or_for_call(*fixed, body.error());
 
-	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_of_type(msg->payload, rpc_call))
+	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_of_type(msg->payload, MessageType::call))
 		return Call{fixed->xid, fixed->credits, msg->chunks, false, msg->payload};
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && !nomsg->chunks.reads.empty())
 		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}};
@@ -50,7 +39,8 @@ std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept
 {
 	if (!message.body)
 		return std::nullopt;
-	if (const auto *msg = std::get_if<wire::Msg>(&*message.body); msg && is_of_type(msg->payload, rpc_reply))
+	if (const auto *msg = std::get_if<wire::Msg>(&*message.body);
+	    msg && is_of_type(msg->payload, MessageType::reply))
 		return message.credits;
 	// A Call would have had a Read list.
 	if (std::holds_alternative<wire::NoMsg>(*message.body))

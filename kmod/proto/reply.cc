@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/reply.hh"
 
+#include "proto/rpc_message.hh"
+
 namespace rpcordma::proto {
 namespace {
 
 template <typename T> using Judged = std::expected<T, ReplyError>;
 
-/// msg_type of an RPC Reply (RFC 5531, 9).
-constexpr std::uint32_t rpc_reply = 1;
-/// Its reply_stat and reject_stat.
+/// reply_stat and reject_stat (RFC 5531, 9).
 constexpr std::uint32_t rpc_denied = 1;
 constexpr std::uint32_t rpc_mismatch = 0;
 
@@ -116,7 +116,7 @@ std::expected<void, ReplyError> payload_is_reply(wire::Bytes payload, wire::Xid 
 		return std::unexpected(ReplyError::payload_too_short);
 	if (wire::Xid{wire::load_u32(payload.first<wire::xdr_unit>())} != xid)
 		return std::unexpected(ReplyError::xid_mismatch);
-	if (wire::load_u32(payload.subspan<wire::xdr_unit, wire::xdr_unit>()) != rpc_reply)
+	if (!is_of_type(payload, MessageType::reply))
 		return std::unexpected(ReplyError::not_a_reply);
 	return {};
 }
@@ -125,7 +125,8 @@ FailureReply::FailureReply(wire::Xid xid, Failure failure) noexcept
 	: bytes_{}
 	, size_(failure == Failure::version_denied ? bytes_.size() : wire::xdr_unit)
 {
-	const std::array<std::uint32_t, 4> words{std::to_underlying(xid), rpc_reply, rpc_denied, rpc_mismatch};
+	const std::array<std::uint32_t, 4> words{std::to_underlying(xid), std::to_underlying(MessageType::reply),
+						 rpc_denied, rpc_mismatch};
 	for (std::size_t i = 0; i < words.size(); ++i)
 		wire::store_u32(std::span(bytes_).subspan(i * wire::xdr_unit).first<wire::xdr_unit>(), words[i]);
 }

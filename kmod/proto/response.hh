@@ -24,6 +24,13 @@ class ReducedItems {
     public:
 	static constexpr std::uint32_t most = 16;
 
+	/// There are none, as at first.
+	void clear() noexcept
+	{
+		count_ = 0;
+		misfit_.reset();
+	}
+
 	/// Takes the next item, if a Write chunk is left for it; an empty one leaves its chunk unused. Where the chunk is too
 	/// short, or the item begins before the end of the last, the Reply cannot be sent.
 	void add(Item item, const wire::WriteList &writes) noexcept;

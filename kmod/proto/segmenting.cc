@@ -18,7 +18,7 @@ std::uint32_t bytes_in(const MemoryRun &run, std::uint32_t pages) noexcept
 
 } // namespace
 
-Segmenter::Piece Segmenter::front(std::uint32_t most) const noexcept
+inline Segmenter::Piece Segmenter::front(std::uint32_t most) const noexcept
 {
 	const MemoryRun &run = runs_.front();
 	const std::uint32_t pages = std::min(most, run.pages() - pages_done_);
@@ -28,7 +28,7 @@ Segmenter::Piece Segmenter::front(std::uint32_t most) const noexcept
 	};
 }
 
-void Segmenter::advance(std::uint32_t pages) noexcept
+inline void Segmenter::advance(std::uint32_t pages) noexcept
 {
 	pages_done_ += pages;
 	if (pages_done_ < runs_.front().pages())
@@ -58,10 +58,19 @@ std::optional<Segmenter::Piece> Segmenter::next() noexcept
 
 std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept
 {
-	Segmenter segmenter(runs, limits);
 	std::uint32_t segments = 0;
-	while (segmenter.next())
-		++segments;
+	if (limits.gaps) {
+		Segmenter segmenter(runs, limits);
+		while (segmenter.next())
+			++segments;
+		return segments;
+	}
+	// No piece goes on into the next run.
+	const std::uint32_t most = std::max(limits.pages, 1u);
+	for (const MemoryRun &run : runs) {
+		const std::uint32_t pages = run.pages();
+		segments += pages / most + (pages % most != 0 ? 1 : 0);
+	}
 	return segments;
 }
 

@@ -6,56 +6,34 @@
 namespace rpcordma::wire {
 namespace {
 
-/// The discriminator that says that an item of a list follows (RFC 4506, 4.19).
-constexpr std::size_t discriminator_size = xdr_unit;
-constexpr std::size_t count_size = xdr_unit;
-constexpr std::size_t read_entry_size = discriminator_size + RPCRDMA_V1_READ_SEGMENT_SIZE;
 constexpr std::uint32_t present = 1;
 constexpr std::uint32_t absent = 0;
 
-using SegmentBytes = std::span<const std::byte, RPCRDMA_V1_SEGMENT_SIZE>;
-using ReadSegmentBytes = std::span<const std::byte, RPCRDMA_V1_READ_SEGMENT_SIZE>;
-
-Segment load_segment(SegmentBytes bytes) noexcept
+/// The items of a list that `reader` has just read to its end, where `before` was its rest.
+Bytes items_read(Bytes before, const Reader &reader) noexcept
 {
-	return {
-		.handle = Handle{load_u32(bytes.first<xdr_unit>())},
-		.length = load_u32(bytes.subspan<xdr_unit, xdr_unit>()),
-		.offset = load_u64(bytes.last<2 * xdr_unit>()),
-	};
+	return before.first(before.size() - reader.rest().size() - discriminator_size);
 }
 
-ReadSegment load_read_segment(ReadSegmentBytes bytes) noexcept
+inline void store(std::span<std::byte, RPCRDMA_V1_SEGMENT_SIZE> bytes, const Segment &segment) noexcept
 {
-	return {
-		.position = Position{load_u32(bytes.first<xdr_unit>())},
-		.target = load_segment(bytes.last<RPCRDMA_V1_SEGMENT_SIZE>()),
-	};
-}
-
-/// The chunk at the front of bytes that have been walked before.
-std::size_t segments_size(Bytes chunk) noexcept
-{
-	return std::size_t{load_u32(chunk.first<count_size>())} * RPCRDMA_V1_SEGMENT_SIZE;
-}
-
-/// What `reader` has read since `before` was its rest.
-Bytes read_since(Bytes before, const Reader &reader) noexcept
-{
-	return before.first(before.size() - reader.rest().size());
+	store_word<0>(bytes, std::to_underlying(segment.handle));
+	store_word<1>(bytes, segment.length);
+	store_u64(bytes.last<2 * xdr_unit>(), segment.offset);
 }
 
 Result<void> encode(const Segment &segment, Writer &writer) noexcept
 {
-	TRY(writer.u32(std::to_underlying(segment.handle)));
-	TRY(writer.u32(segment.length));
-	return writer.u64(segment.offset);
+	store(TRY(writer.take<RPCRDMA_V1_SEGMENT_SIZE>()), segment);
+	return {};
 }
 
 Result<void> encode(const ReadSegment &segment, Writer &writer) noexcept
 {
-	TRY(writer.u32(std::to_underlying(segment.position)));
-	return encode(segment.target, writer);
+	const auto bytes = TRY(writer.take<RPCRDMA_V1_READ_SEGMENT_SIZE>());
+	store_word<0>(bytes, std::to_underlying(segment.position));
+	store(bytes.last<RPCRDMA_V1_SEGMENT_SIZE>(), segment.target);
+	return {};
 }
 
 Result<void> encode(SegmentArray chunk, Writer &writer) noexcept
@@ -91,12 +69,6 @@ template <typename Item> Result<void> encode_list(std::span<const Item> list, Wr
 
 } // namespace
 
-Segment WriteChunk::operator[](std::uint32_t index) const noexcept
-{
-	const std::size_t at = std::size_t{index} * RPCRDMA_V1_SEGMENT_SIZE;
-	return load_segment(segments_.subspan(at).first<RPCRDMA_V1_SEGMENT_SIZE>());
-}
-
 std::uint64_t WriteChunk::length() const noexcept
 {
 	std::uint64_t sum = 0;
@@ -116,17 +88,6 @@ Result<WriteChunk> WriteChunk::decode(Reader &reader) noexcept
 	return WriteChunk(*segments);
 }
 
-ReadSegment ReadList::Iterator::operator*() const noexcept
-{
-	return load_read_segment(ReadSegmentBytes(at_ + discriminator_size, RPCRDMA_V1_READ_SEGMENT_SIZE));
-}
-
-ReadList::Iterator &ReadList::Iterator::operator++() noexcept
-{
-	at_ += read_entry_size;
-	return *this;
-}
-
 ReadList::Iterator ReadList::Iterator::operator++(int) noexcept
 {
 	const Iterator before = *this;
@@ -134,43 +95,12 @@ ReadList::Iterator ReadList::Iterator::operator++(int) noexcept
 	return before;
 }
 
-ReadList::Iterator ReadList::begin() const noexcept
-{
-	return Iterator(entries_.data());
-}
-
-ReadList::Iterator ReadList::end() const noexcept
-{
-	return Iterator(entries_.data() + entries_.size());
-}
-
-std::uint32_t ReadList::count() const noexcept
-{
-	return static_cast<std::uint32_t>(entries_.size() / read_entry_size);
-}
-
 Result<ReadList> ReadList::decode(Reader &reader) noexcept
 {
 	const Bytes before = reader.rest();
-	Bytes entries;
-	while (TRY(reader.boolean())) {
+	while (TRY(reader.boolean()))
 		TRY(reader.take(RPCRDMA_V1_READ_SEGMENT_SIZE));
-		entries = read_since(before, reader);
-	}
-	return ReadList(entries);
-}
-
-WriteChunk WriteList::Iterator::operator*() const noexcept
-{
-	const Bytes chunk = rest_.subspan(discriminator_size);
-	return WriteChunk(chunk.subspan(count_size, segments_size(chunk)));
-}
-
-WriteList::Iterator &WriteList::Iterator::operator++() noexcept
-{
-	const Bytes chunk = rest_.subspan(discriminator_size);
-	rest_ = chunk.subspan(count_size + segments_size(chunk));
-	return *this;
+	return ReadList(items_read(before, reader));
 }
 
 WriteList::Iterator WriteList::Iterator::operator++(int) noexcept
@@ -178,16 +108,6 @@ WriteList::Iterator WriteList::Iterator::operator++(int) noexcept
 	const Iterator before = *this;
 	++*this;
 	return before;
-}
-
-WriteList::Iterator WriteList::begin() const noexcept
-{
-	return Iterator(entries_);
-}
-
-WriteList::Iterator WriteList::end() const noexcept
-{
-	return Iterator(entries_.last(0));
 }
 
 std::uint32_t WriteList::count() const noexcept
@@ -201,12 +121,9 @@ std::uint32_t WriteList::count() const noexcept
 Result<WriteList> WriteList::decode(Reader &reader) noexcept
 {
 	const Bytes before = reader.rest();
-	Bytes entries;
-	while (TRY(reader.boolean())) {
+	while (TRY(reader.boolean()))
 		TRY(WriteChunk::decode(reader));
-		entries = read_since(before, reader);
-	}
-	return WriteList(entries);
+	return WriteList(items_read(before, reader));
 }
 
 Result<Chunks> Chunks::decode(Reader &reader) noexcept

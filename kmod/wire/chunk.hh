@@ -21,6 +21,10 @@ enum class Handle : std::uint32_t {};
 /// A byte offset into the unreduced Payload stream.
 enum class Position : std::uint32_t {};
 
+/// The discriminator that says that an item of a list follows (RFC 4506, 4.19), and the count in front of a chunk.
+inline constexpr std::size_t discriminator_size = xdr_unit;
+inline constexpr std::size_t count_size = xdr_unit;
+
 /// A plain segment: one contiguous piece of registered memory (RFC 8166, 3.4.3).
 struct Segment {
 	Handle handle;
@@ -28,6 +32,14 @@ struct Segment {
 	std::uint32_t length;
 	/// The address within the registration.
 	std::uint64_t offset;
+
+	/// Reads one from the wire.
+	[[nodiscard]] static Segment load(std::span<const std::byte, RPCRDMA_V1_SEGMENT_SIZE> bytes) noexcept
+	{
+		return {.handle = Handle{load_word<0>(bytes)},
+			.length = load_word<1>(bytes),
+			.offset = load_u64(bytes.last<2 * xdr_unit>())};
+	}
 
 	friend bool operator==(const Segment &, const Segment &) = default;
 };
@@ -135,6 +147,9 @@ class WriteList {
 			: rest_(rest)
 		{
 		}
+		/// Where in the rest this chunk's segments begin and end.
+		static constexpr std::size_t segments_at = discriminator_size + count_size;
+		[[nodiscard]] std::size_t chunk_end() const noexcept;
 		Bytes rest_;
 	};
 
@@ -218,6 +233,70 @@ struct ReturnedChunks {
 	if (reply_segments != 0)
 		size += xdr_unit + std::size_t{reply_segments} * RPCRDMA_V1_SEGMENT_SIZE;
 	return size;
+}
+
+// For each segment of each message: not worth a call each.
+
+inline Segment WriteChunk::operator[](std::uint32_t index) const noexcept
+{
+	const Bytes from = segments_.subspan(std::size_t{index} * RPCRDMA_V1_SEGMENT_SIZE);
+	return Segment::load(from.first<RPCRDMA_V1_SEGMENT_SIZE>());
+}
+
+inline ReadSegment ReadList::Iterator::operator*() const noexcept
+{
+	const std::span<const std::byte, RPCRDMA_V1_READ_SEGMENT_SIZE> bytes(at_ + discriminator_size,
+									     RPCRDMA_V1_READ_SEGMENT_SIZE);
+	return {.position = Position{load_word<0>(bytes)},
+		.target = Segment::load(bytes.last<RPCRDMA_V1_SEGMENT_SIZE>())};
+}
+
+inline ReadList::Iterator &ReadList::Iterator::operator++() noexcept
+{
+	at_ += discriminator_size + RPCRDMA_V1_READ_SEGMENT_SIZE;
+	return *this;
+}
+
+inline ReadList::Iterator ReadList::begin() const noexcept
+{
+	return Iterator(entries_.data());
+}
+
+inline ReadList::Iterator ReadList::end() const noexcept
+{
+	return Iterator(entries_.data() + entries_.size());
+}
+
+inline std::uint32_t ReadList::count() const noexcept
+{
+	return static_cast<std::uint32_t>(entries_.size() / (discriminator_size + RPCRDMA_V1_READ_SEGMENT_SIZE));
+}
+
+inline std::size_t WriteList::Iterator::chunk_end() const noexcept
+{
+	const auto count = load_u32(rest_.subspan<discriminator_size, count_size>());
+	return segments_at + std::size_t{count} * RPCRDMA_V1_SEGMENT_SIZE;
+}
+
+inline WriteChunk WriteList::Iterator::operator*() const noexcept
+{
+	return WriteChunk(rest_.subspan(segments_at, chunk_end() - segments_at));
+}
+
+inline WriteList::Iterator &WriteList::Iterator::operator++() noexcept
+{
+	rest_ = rest_.subspan(chunk_end());
+	return *this;
+}
+
+inline WriteList::Iterator WriteList::begin() const noexcept
+{
+	return Iterator(entries_);
+}
+
+inline WriteList::Iterator WriteList::end() const noexcept
+{
+	return Iterator(entries_.last(0));
 }
 
 } // namespace rpcordma::wire

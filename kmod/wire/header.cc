@@ -54,19 +54,23 @@ Result<std::size_t> encode_with_chunks(MutableBytes room, const FixedFields &fix
 
 Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
 {
-	const std::uint32_t xid = TRY(reader.u32());
-	const std::uint32_t version = TRY(reader.u32());
-	const std::uint32_t credits = TRY(reader.u32());
-	const std::uint32_t type = TRY(reader.u32());
-	return FixedFields{Xid{xid}, version, credits, type};
+	const auto bytes = TRY(reader.take<RPCRDMA_V1_FIXED_SIZE>());
+	return FixedFields{
+		.xid = Xid{load_word<0>(bytes)},
+		.version = load_word<1>(bytes),
+		.credits = load_word<2>(bytes),
+		.type = load_word<3>(bytes),
+	};
 }
 
 Result<void> FixedFields::encode(Writer &writer) const noexcept
 {
-	TRY(writer.u32(std::to_underlying(xid)));
-	TRY(writer.u32(version));
-	TRY(writer.u32(credits));
-	return writer.u32(type);
+	const auto bytes = TRY(writer.take<RPCRDMA_V1_FIXED_SIZE>());
+	store_word<0>(bytes, std::to_underlying(xid));
+	store_word<1>(bytes, version);
+	store_word<2>(bytes, credits);
+	store_word<3>(bytes, type);
+	return {};
 }
 
 Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept

@@ -37,6 +37,13 @@ inline constexpr std::size_t xdr_unit = 4;
 	return std::uint64_t{load_u32(bytes.first<xdr_unit>())} << 32 | load_u32(bytes.last<xdr_unit>());
 }
 
+/// The `n`-th of unsigned integers that follow each other, from zero on.
+template <std::size_t n, std::size_t size>
+[[nodiscard]] constexpr std::uint32_t load_word(std::span<const std::byte, size> bytes) noexcept
+{
+	return load_u32(bytes.template subspan<n * xdr_unit, xdr_unit>());
+}
+
 /// The other way.
 constexpr void store_u32(std::span<std::byte, xdr_unit> bytes, std::uint32_t value) noexcept
 {
@@ -44,6 +51,18 @@ constexpr void store_u32(std::span<std::byte, xdr_unit> bytes, std::uint32_t val
 	bytes[1] = static_cast<std::byte>(value >> 16);
 	bytes[2] = static_cast<std::byte>(value >> 8);
 	bytes[3] = static_cast<std::byte>(value);
+}
+
+constexpr void store_u64(std::span<std::byte, 2 * xdr_unit> bytes, std::uint64_t value) noexcept
+{
+	store_u32(bytes.first<xdr_unit>(), static_cast<std::uint32_t>(value >> 32));
+	store_u32(bytes.last<xdr_unit>(), static_cast<std::uint32_t>(value));
+}
+
+template <std::size_t n, std::size_t size>
+constexpr void store_word(std::span<std::byte, size> bytes, std::uint32_t value) noexcept
+{
+	store_u32(bytes.template subspan<n * xdr_unit, xdr_unit>(), value);
 }
 
 /// Reads XDR items from the front of a span. A failed read leaves the cursor where it was.
@@ -56,12 +75,14 @@ class Reader {
 
 	/// The next unsigned integer. Errors: truncated.
 	[[nodiscard]] Result<std::uint32_t> u32() noexcept;
-	/// The next unsigned hyper. Errors: truncated.
-	[[nodiscard]] Result<std::uint64_t> u64() noexcept;
 	/// The next boolean, or the discriminator of optional-data. Errors: truncated, bad_discriminator.
 	[[nodiscard]] Result<bool> boolean() noexcept;
 	/// The next `size` bytes, without roundup. Errors: truncated.
 	[[nodiscard]] Result<Bytes> take(std::size_t size) noexcept;
+	template <std::size_t size> [[nodiscard]] Result<std::span<const std::byte, size>> take() noexcept
+	{
+		return TRY(take(size)).template first<size>();
+	}
 	/// All that has not been read.
 	[[nodiscard]] constexpr Bytes rest() const noexcept
 	{
@@ -80,9 +101,10 @@ class Writer {
 	{
 	}
 
-	/// Errors of both: no_room.
+	/// Errors: no_room.
 	[[nodiscard]] Result<void> u32(std::uint32_t value) noexcept;
-	[[nodiscard]] Result<void> u64(std::uint64_t value) noexcept;
+	/// Room for items of `size` bytes together, which the caller writes. Errors: no_room.
+	template <std::size_t size> [[nodiscard]] Result<std::span<std::byte, size>> take() noexcept;
 	/// The number of bytes written.
 	[[nodiscard]] constexpr std::size_t size() const noexcept
 	{
@@ -90,8 +112,6 @@ class Writer {
 	}
 
     private:
-	[[nodiscard]] Result<MutableBytes> take(std::size_t size) noexcept;
-
 	MutableBytes room_;
 	std::size_t size_ = 0;
 };
@@ -100,7 +120,7 @@ class Writer {
 
 inline Result<Bytes> Reader::take(std::size_t size) noexcept
 {
-	if (size > bytes_.size())
+	if (size > bytes_.size()) [[unlikely]]
 		return std::unexpected(Error::truncated);
 	const Bytes taken = bytes_.first(size);
 	bytes_ = bytes_.subspan(size);
@@ -109,15 +129,24 @@ inline Result<Bytes> Reader::take(std::size_t size) noexcept
 
 inline Result<std::uint32_t> Reader::u32() noexcept
 {
-	const Bytes bytes = TRY(take(xdr_unit));
-	return load_u32(bytes.first<xdr_unit>());
+	return load_u32(TRY(take<xdr_unit>()));
 }
 
-inline Result<MutableBytes> Writer::take(std::size_t size) noexcept
+inline Result<bool> Reader::boolean() noexcept
 {
-	if (size > room_.size())
+	Reader ahead(*this);
+	const std::uint32_t value = TRY(ahead.u32());
+	if (value > 1) [[unlikely]]
+		return std::unexpected(Error::bad_discriminator);
+	*this = ahead;
+	return value == 1;
+}
+
+template <std::size_t size> inline Result<std::span<std::byte, size>> Writer::take() noexcept
+{
+	if (size > room_.size()) [[unlikely]]
 		return std::unexpected(Error::no_room);
-	const MutableBytes taken = room_.first(size);
+	const auto taken = room_.first<size>();
 	room_ = room_.subspan(size);
 	size_ += size;
 	return taken;
@@ -125,8 +154,7 @@ inline Result<MutableBytes> Writer::take(std::size_t size) noexcept
 
 inline Result<void> Writer::u32(std::uint32_t value) noexcept
 {
-	const MutableBytes bytes = TRY(take(xdr_unit));
-	store_u32(bytes.first<xdr_unit>(), value);
+	store_u32(TRY(take<xdr_unit>()), value);
 	return {};
 }
 
