@@ -15,21 +15,7 @@ using proto::CallTransfer;
 using proto::ReplyRoom;
 using verbs::Run;
 
-namespace {
-
-/* How many Receives more than needed are made when there are too few. */
-constexpr std::uint32_t receive_batch = 7;
-
-proto::Stream stream_of(const xdr_buf &buffer, unsigned int eligible)
-{
-	const bool ddp_eligible = (field::xdr_buf::flags(&buffer) & eligible) != 0;
-	return {.head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer)),
-		.pages = field::xdr_buf::page_len(&buffer),
-		.tail = static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)),
-		.pages_are_ddp_eligible = ddp_eligible};
-}
-
-/* A stream's memory: head, pages and tail. */
+/* Head, pages and tail. */
 struct Runs {
 	std::array<Run, 3> all;
 
@@ -53,6 +39,20 @@ struct Runs {
 	}
 };
 
+namespace {
+
+/* How many Receives more than needed are made when there are too few. */
+constexpr std::uint32_t receive_batch = 7;
+
+proto::Stream stream_of(const xdr_buf &buffer, unsigned int eligible)
+{
+	const bool ddp_eligible = (field::xdr_buf::flags(&buffer) & eligible) != 0;
+	return {.head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer)),
+		.pages = field::xdr_buf::page_len(&buffer),
+		.tail = static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)),
+		.pages_are_ddp_eligible = ddp_eligible};
+}
+
 /* The same runs, as the decisions see them. */
 struct Shapes {
 	std::array<proto::MemoryRun, 3> all{};
@@ -71,8 +71,9 @@ struct Shapes {
 
 proto::SegmentCounts count_segments(const Runs &runs, proto::RegistrationLimits limits)
 {
-	return {.pages = proto::segments_needed(Shapes(runs.pages()).span(), limits),
-		.whole = proto::segments_needed(Shapes(runs.whole()).span(), limits)};
+	const Shapes shapes(runs.whole());
+	return {.pages = proto::segments_needed(shapes.span().subspan(1, 1), limits),
+		.whole = proto::segments_needed(shapes.span(), limits)};
 }
 
 std::uint32_t segments_of(CallTransfer transfer, proto::SegmentCounts counts)
@@ -248,7 +249,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	}
 	request.rqst_ = rqst;
 	verbs::Chain chain;
-	if (!advertise(request, rqst, *plan, taken, chain)) {
+	if (!advertise(request, call_runs, reply_runs, *plan, taken, chain)) {
 		endpoint.sends().abandon(*buffer, requests);
 		endpoint.registrations().put_back(taken);
 		give_back_memory(request);
@@ -274,12 +275,10 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	return endpoint.sends().post(*buffer, size, chain, {}) ? Sent::yes : Sent::not_connected;
 }
 
-bool Transport::advertise(Request &request, rpc_rqst *rqst, const proto::Plan &plan, verbs::Registrations &taken,
-			  verbs::Chain &chain) noexcept
+bool Transport::advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,
+			  verbs::Registrations &taken, verbs::Chain &chain) noexcept
 {
 	const proto::RegistrationLimits limits = endpoint_->registrations().limits();
-	const Runs call(field::rpc_rqst::rq_snd_buf(rqst));
-	const Runs reply(field::rpc_rqst::rq_rcv_buf(rqst));
 
 	request.read_count_ = 0;
 	request.room_count_ = 0;

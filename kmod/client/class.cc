@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where sunrpc enters: its operations, and the making and ending of transports. */
+#include <algorithm>
 #include <new>
 
 #include "client/transport.hh"
@@ -15,8 +16,8 @@ namespace {
 constexpr unsigned long reply_timeout = 60 * kernel::HZ;
 constexpr unsigned long bind_timeout = 60 * kernel::HZ;
 constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
-/* The slots that a transport starts with; sunrpc makes more as they are used. */
-constexpr unsigned int first_slots = 2;
+/* The slots that a transport keeps. Beyond them, sunrpc allocates one for each RPC, and frees it again. */
+constexpr unsigned int first_slots = 32;
 constexpr std::size_t max_payload = 1 << 20;
 
 constinit kernel::Opaque<rpc_timeout> default_timeout;
@@ -122,7 +123,8 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args)
 	if (!rpcordma_module_get())
 		return kernel::error_pointer<rpc_xprt>(-kernel::EIO);
 
-	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), Transport::allocation(), client::first_slots,
+	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), Transport::allocation(),
+					  std::min(client::first_slots, rpcordma_slot_table_entries),
 					  rpcordma_slot_table_entries);
 	if (!xprt) {
 		rpcordma_module_put();

@@ -160,7 +160,13 @@ void Transport::sweep() noexcept
 		trace_invalidated(*request, "disconnect");
 		statistics_.registrations_lost += request->reads_.size() + request->room_.size();
 		give_back_memory(*request);
-		memory_is_back(*request);
+		kernel::Completion *fenced;
+		{
+			kernel::Guard guard(lock_);
+			fenced = memory_is_back(*request);
+		}
+		if (fenced)
+			fenced->complete();
 	}
 }
 

@@ -295,11 +295,15 @@ void Transport::invalidated(Request &request) noexcept
 {
 	trace_invalidated(request, "requester");
 	give_back_memory(request);
+	kernel::Completion *fenced;
 	{
 		kernel::Guard guard(lock_);
 		advertising_.remove(request);
+		fenced = memory_is_back(request);
 	}
-	if (!memory_is_back(request))
+	if (fenced)
+		fenced->complete();
+	else
 		finish(request);
 }
 
@@ -326,17 +330,10 @@ void Transport::give_back_memory(Request &request) noexcept
 	endpoint_->registrations().give_back(request.room_);
 }
 
-bool Transport::memory_is_back(Request &request) noexcept
+kernel::Completion *Transport::memory_is_back(Request &request) noexcept
 {
-	kernel::Completion *fenced;
-	{
-		kernel::Guard guard(lock_);
-		request.memory_ = Request::Memory::none;
-		fenced = std::exchange(request.fenced_, nullptr);
-	}
-	if (fenced)
-		fenced->complete();
-	return fenced != nullptr;
+	request.memory_ = Request::Memory::none;
+	return std::exchange(request.fenced_, nullptr);
 }
 
 void Transport::finish(Request &request) noexcept

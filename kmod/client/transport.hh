@@ -47,6 +47,9 @@ inline constexpr std::uint32_t most_reverse_requests = 3 * reverse_credits;
 /* The segments that the Read list of one of them may have, or its Write list and Reply chunk together. */
 inline constexpr std::uint32_t most_reverse_segments = 4;
 
+/* The memory of a Payload stream. */
+struct Runs;
+
 /* Lives behind its rpc_xprt, in one allocation of sunrpc's. */
 class Transport final : private verbs::Endpoint::User {
     public:
@@ -104,7 +107,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* call.cc */
 	enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 	[[nodiscard]] Sent transmit(Request &request, rpc_rqst *rqst) noexcept;
-	[[nodiscard]] bool advertise(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
+	[[nodiscard]] bool advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,
 				     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	[[nodiscard]] std::uint32_t fill(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
 					 std::span<std::byte> message) noexcept;
@@ -144,8 +147,8 @@ class Transport final : private verbs::Endpoint::User {
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
 	void trace_invalidated(Request &request, const char *by) noexcept;
-	/* Says so to who waits for it; false if nobody does. The request may be gone afterwards if somebody does. */
-	bool memory_is_back(Request &request) noexcept;
+	/* Returns what to complete for who waits for that, if somebody does: the request may be gone afterwards. */
+	[[nodiscard]] kernel::Completion *memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);

@@ -119,7 +119,7 @@ ServedCall *Connection::make_call(const proto::Call &message, verbs::ReceiveBuff
 		return nullptr;
 	call->message = &buffer;
 	call->call = message;
-	call->items = {};
+	call->items.clear();
 	call->is_outstanding = true;
 	return call;
 }
@@ -173,14 +173,18 @@ std::uint32_t Connection::settle(bool is_outstanding) noexcept
 {
 	std::uint32_t credits;
 	std::uint32_t receives;
+	bool is_news;
 	{
 		kernel::Guard guard(lock_);
 		if (is_outstanding)
 			grants_.done();
 		credits = grants_.next();
 		receives = grants_.receives_for(credits) + least_spare;
+		is_news = credits != grants_.in_force();
 	}
 	const bool is_covered = endpoint_->receives().provide(receives, spare_receives, kernel::GFP_KERNEL) >= receives;
+	if (!is_news)
+		return credits;
 	kernel::Guard guard(lock_);
 	if (is_covered)
 		grants_.announced(credits);

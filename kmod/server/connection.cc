@@ -147,32 +147,39 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 {
 	if (take_reverse_reply(buffer)) [[unlikely]] {
 		endpoint_->receives().give_back(buffer);
-		return keep_receives();
+		std::uint32_t receives;
+		{
+			kernel::Guard guard(lock_);
+			receives = receives_needed();
+		}
+		return keep_receives(receives);
 	}
 	bool is_granted;
+	std::uint32_t receives;
 	{
 		kernel::Guard guard(lock_);
 		is_granted = grants_.arrived();
 		arrived_.push_back(buffer);
 		rpcordma_svc_set_data(xprt(), true);
+		receives = receives_needed();
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
 	if (!is_granted)
 		return endpoint_->lose("credits exceeded", "");
-	keep_receives();
+	keep_receives(receives);
 	if (endpoint_->is_established())
 		svc_xprt_enqueue(xprt());
 }
 
-/* Replies see to enough Receives; here, to those that are used up while no Reply is sent. */
-void Connection::keep_receives() noexcept
+std::uint32_t Connection::receives_needed() noexcept
 {
-	std::uint32_t receives;
-	{
-		kernel::Guard guard(lock_);
-		receives = grants_.receives_for(grants_.in_force()) + 1;
-	}
-	(void)endpoint_->receives().provide(receives, spare_receives, kernel::GFP_ATTEMPT);
+	return grants_.receives_for(grants_.in_force()) + 1;
+}
+
+/* Replies see to enough Receives; here, to those that are used up while no Reply is sent. */
+void Connection::keep_receives(std::uint32_t needed) noexcept
+{
+	(void)endpoint_->receives().provide(needed, spare_receives, kernel::GFP_ATTEMPT);
 }
 
 void Connection::established() noexcept

@@ -72,7 +72,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void set_addresses(rdma_cm_id *id) noexcept;
 	[[nodiscard]] const sockaddr *peer() noexcept;
 	void received(verbs::ReceiveBuffer &buffer) noexcept override RPCORDMA_EXCLUDES(lock_);
-	void keep_receives() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint32_t receives_needed() noexcept RPCORDMA_REQUIRES(lock_);
+	void keep_receives(std::uint32_t needed) noexcept;
 	void lost() noexcept override;
 	void room() noexcept override;
 	void established() noexcept override;

@@ -38,7 +38,7 @@ ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept
 	return buffer.release();
 }
 
-std::uint32_t ReceiveQueue::provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept
+std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept
 {
 	std::uint32_t missing;
 	{
@@ -88,6 +88,7 @@ void ReceiveQueue::post_spares() noexcept
 		posted_.push_back(*buffer);
 	}
 	*link = nullptr;
+	posted_count_.store(posted_.size(), std::memory_order_relaxed);
 	/* Which of a failed chain were posted does not matter: the connection ends. */
 	if (posted_.size() != posted_before && rpcordma_post_recv(qp_, first) != 0)
 		failed_ = true;
@@ -110,6 +111,7 @@ void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
 	{
 		kernel::Guard guard(lock_);
 		posted_.remove(buffer);
+		posted_count_.store(posted_.size(), std::memory_order_relaxed);
 	}
 	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
 		give_back(buffer);

@@ -2,6 +2,8 @@
 /* The Receives of one connection: as many posted as messages can come, in batches (RFC 8166, 3.3). */
 #pragma once
 
+#include <atomic>
+
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
@@ -80,7 +82,11 @@ class ReceiveQueue : public kernel::Heap {
 
 	/* Sees to it that at least `wanted` Receives are posted, at most the queue's depth; posts all spare ones when it
 	 * posts at all, and makes `batch` more than needed when it has to make some. Returns how many are posted. */
-	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		const std::uint32_t posted = posted_count_.load(std::memory_order_relaxed);
+		return posted >= wanted ? posted : post_more(wanted, batch, gfp);
+	}
 	/* Takes back a buffer; a later provide() posts it. */
 	void give_back(ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* From here on nothing is posted: for draining. */
@@ -90,6 +96,7 @@ class ReceiveQueue : public kernel::Heap {
 	friend class ReceiveBuffer;
 	void complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept;
 	ReceiveBuffer *make(gfp_t gfp) noexcept;
+	std::uint32_t post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	void post_spares() noexcept RPCORDMA_REQUIRES(lock_);
 
 	ib_device *const device_;
@@ -101,6 +108,8 @@ class ReceiveQueue : public kernel::Heap {
 	kernel::SpinLock lock_{"ReceiveQueue"};
 	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
+	/* Their number, for who has no need of the lock: enough are posted nearly always. */
+	std::atomic<std::uint32_t> posted_count_ = 0;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool failed_ RPCORDMA_GUARDED_BY(lock_) = false;
 };

@@ -18,21 +18,6 @@ constexpr std::uint32_t growth_step = 8;
 
 } // namespace
 
-Run Run::of_pages(page *const *pages, std::uint32_t offset, std::uint32_t length) noexcept
-{
-	return {.pages = pages + offset / proto::page_size,
-		.bytes = nullptr,
-		.shape = {.offset = offset % proto::page_size, .length = length}};
-}
-
-Run Run::of_bytes(const void *bytes, std::uint32_t length) noexcept
-{
-	const auto address = reinterpret_cast<std::uintptr_t>(bytes);
-	return {.pages = nullptr,
-		.bytes = static_cast<const std::byte *>(bytes),
-		.shape = {.offset = static_cast<std::uint32_t>(address % proto::page_size), .length = length}};
-}
-
 PageCursor::Piece PageCursor::next() noexcept
 {
 	while (done_ == runs_.front().shape.pages()) {
@@ -218,6 +203,8 @@ void RegistrationPool::put_back(Registrations &from) noexcept
 
 void RegistrationPool::give_back(Registrations &from) noexcept
 {
+	if (from.empty())
+		return;
 	put_back(from);
 	listener_.more_registrations();
 }

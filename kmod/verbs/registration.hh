@@ -26,8 +26,19 @@ struct Run {
 	const std::byte *bytes = nullptr;
 	proto::MemoryRun shape{};
 
-	[[nodiscard]] static Run of_pages(page *const *pages, std::uint32_t offset, std::uint32_t length) noexcept;
-	[[nodiscard]] static Run of_bytes(const void *bytes, std::uint32_t length) noexcept;
+	[[nodiscard]] static Run of_pages(page *const *pages, std::uint32_t offset, std::uint32_t length) noexcept
+	{
+		return {.pages = pages + offset / proto::page_size,
+			.bytes = nullptr,
+			.shape = {.offset = offset % proto::page_size, .length = length}};
+	}
+	[[nodiscard]] static Run of_bytes(const void *bytes, std::uint32_t length) noexcept
+	{
+		const auto address = reinterpret_cast<std::uintptr_t>(bytes);
+		return {.pages = nullptr,
+			.bytes = static_cast<const std::byte *>(bytes),
+			.shape = {.offset = static_cast<std::uint32_t>(address % proto::page_size), .length = length}};
+	}
 };
 
 /* Goes through runs page by page. */
