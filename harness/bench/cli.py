@@ -11,6 +11,7 @@ from pathlib import Path
 from bench import report
 from bench.machine import Machine, sysctls
 from bench.measure import Benchmark, Side, rows_of
+from bench.profile import Profiler
 from bench.workloads import Unfit
 from lab.guest import LabError
 from lab.kernel import Kernel
@@ -38,6 +39,8 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--inline", type=int, default=4096, metavar="BYTES",
                         help="inline thresholds of client and server (default: 4096, as in-tree)")
     parser.add_argument("--kernel", default="6.12", help="6.1 or 6.12 (the default)")
+    parser.add_argument("--functions", type=int, default=0, metavar="N",
+                        help="also show, for each row, the N functions that differ most, and the modules")
     parser.add_argument("--json", type=Path, metavar="FILE", help="instead of build/bench/TIME.json")
     arguments = parser.parse_args(command_line)
     if arguments.rounds < 1:
@@ -85,7 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
 
     settings = sysctls(arguments.inline)
-    machine = Machine(kernel, LOGS / f"bench-{stamp}")
+    profiler = Profiler(CHECKOUT / "build" / "bench") if arguments.functions else None
+    machine = Machine(kernel, LOGS / f"bench-{stamp}", profiler)
     say(f"booting Linux {kernel.release} on an emulated processor that counts its instructions")
     try:
         machine.start()
@@ -94,6 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
             benchmark.round(number, rows)
     finally:
         machine.stop()
+        if profiler:
+            profiler.close()
 
     path = arguments.json or CHECKOUT / "build" / "bench" / f"{stamp}.json"
     report.write(path, report.document(rows, sides, benchmark.identities, kernel, settings, arguments.limit))
@@ -102,6 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
     for side in sides:
         print(f"{side.name}: {benchmark.identities[side.name]}")
     print(f"\n{report.table(rows, sides, arguments.limit)}\n\nall figures: {path}")
+    for row in rows if profiler else []:
+        print(f"\n{report.functions(row, sides, arguments.functions)}")
     failures = report.above(rows, arguments.limit)
     for failure in failures:
         print(f"bench: {failure}")

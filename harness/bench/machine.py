@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.profile import Profiler
 from bench.workloads import LARGEST, MOUNT_POINT, PATTERN, SCRATCH, Unfit
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
@@ -51,10 +52,12 @@ class Identity:
 class Machine:
     """A guest that is server and client at once."""
 
-    def __init__(self, kernel: Kernel, logs: Path):
+    def __init__(self, kernel: Kernel, logs: Path, profiler: Profiler | None = None):
         self.kernel = kernel
+        self.profiler = profiler
+        counting = profiler.options if profiler else []
         self.guest = Guest("bench", kernel, logs, Hardware(
-            memory="4G", processors=1, processor_options=INSTRUCTION_COUNTING,
+            memory="4G", processors=1, processor_options=[*INSTRUCTION_COUNTING, *counting],
             kernel_options=KERNEL_OPTIONS))
 
     def start(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from bench.machine import Identity, Machine
+from bench.profile import Profile
 from bench.workloads import SCRATCH, WORKLOADS, Sample, Unfit, Workload
 from lab.mountstats import MountStats
 from lab.pair import Mount
@@ -36,6 +37,8 @@ class Figure:
     # For each round: how many RPCs of each procedure there were, and how the counters of "xprt: rdma" changed.
     rpcs: list[dict[str, int]] = field(default_factory=list)
     transport: list[dict[str, int]] = field(default_factory=list)
+    # The last round's, where there is a profiler.
+    profile: Profile | None = None
 
     @property
     def instructions(self) -> list[float]:
@@ -121,7 +124,12 @@ class Benchmark:
         guest = self.machine.guest
         workload = row.workload
         guest.run(workload.warm_up, ROW_SECONDS)
-        guest.run(AROUND.format(mount=mount.path, scratch=SCRATCH, timed=workload.timed), ROW_SECONDS)
+        timed = AROUND.format(mount=mount.path, scratch=SCRATCH, timed=workload.timed)
+        if self.machine.profiler:
+            with self.machine.profiler.counting(guest) as figure.profile:
+                guest.run(timed, ROW_SECONDS)
+        else:
+            guest.run(timed, ROW_SECONDS)
         guest.run(workload.verify, ROW_SECONDS)
         sample = workload.sample(guest.read(f"{SCRATCH}/output"))
         before, after = (MountStats.parse(guest.read(f"{SCRATCH}/{name}"), mount.path) for name in ("before", "after"))

@@ -3,11 +3,13 @@
 
 import json
 import subprocess
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 from bench.machine import INSTRUCTION_COUNTING, Identity
 from bench.measure import Figure, Row, Side
+from bench.profile import Profile, module_of
 from lab.accel import QEMU
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT
@@ -26,6 +28,30 @@ def table(rows: list[Row], sides: tuple[Side, Side], limit: float) -> str:
                      f"{one.median / 1000:>14,.1f} {other.median / 1000:>14,.1f} "
                      f"{row.ratio:>7.3f}{'!' if row.ratio > limit else ' '}  "
                      f"{100 * one.spread:.1f} % {100 * other.spread:.1f} %")
+    return "\n".join(lines)
+
+
+def functions(row: Row, sides: tuple[Side, Side], count: int) -> str:
+    """Where the instructions of a row are: module by module, and in the functions that differ most."""
+    profiles = [figure.profile or Profile() for figure in row.figures]
+    operations = row.workload.operations
+    one, other = ({name: number / operations for name, number in profile.instructions.items()} for profile in profiles)
+    by_module = [Counter() for _ in profiles]
+    for modules, instructions in zip(by_module, (one, other)):
+        for name, number in instructions.items():
+            modules[module_of(name)] += number
+
+    def line(name: str, numbers: list[float], calls: str = "") -> str:
+        return f"{numbers[0]:>9,.0f} {numbers[1]:>9,.0f} {numbers[1] - numbers[0]:>+8,.0f} {calls:>14}  {name}"
+
+    lines = [f"{row.name}: instructions per operation, {sides[0].name} and {sides[1].name}, difference, calls of both"]
+    for module in sorted(set().union(*by_module), key=lambda name: -max(modules[name] for modules in by_module)):
+        lines.append(line(module, [modules[module] for modules in by_module]))
+    lines.append("")
+    differing = sorted(set(one) | set(other), key=lambda name: -abs(one.get(name, 0) - other.get(name, 0)))
+    for name in differing[:count]:
+        calls = " ".join(f"{profile.calls[name] / operations:.2f}" for profile in profiles)
+        lines.append(line(name, [one.get(name, 0), other.get(name, 0)], calls))
     return "\n".join(lines)
 
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""In which functions a guest spends its instructions: counted by a plugin of QEMU's, executions.c."""
+
+import bisect
+import os
+import struct
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab.guest import Guest
+from lab.paths import CHECKOUT
+
+SOURCE = CHECKOUT / "harness" / "bench" / "executions.c"
+RECORD = struct.Struct("=QQQ")
+# The kernel's half of the addresses.
+KERNEL = 1 << 63
+PROGRAMS = "(programs)"
+PATIENCE = 60.0
+
+
+@dataclass
+class Profile:
+    """Instructions and executions of functions, by "name [module]"."""
+
+    instructions: Counter[str] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
+
+
+class Profiler:
+    """Counts in a guest that is started with its options."""
+
+    def __init__(self, directory: Path):
+        directory.mkdir(parents=True, exist_ok=True)
+        self.plugin = directory / "executions.so"
+        self.requests = directory / f"requests-{os.getpid()}"
+        self.answer = directory / f"answer-{os.getpid()}"
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread",
+                        "-o", self.plugin, SOURCE], check=True)
+        self.requests.unlink(missing_ok=True)
+        os.mkfifo(self.requests)
+
+    @property
+    def options(self) -> list[str]:
+        """QEMU's."""
+        return ["-plugin", f"{self.plugin},requests={self.requests}"]
+
+    @contextmanager
+    def counting(self, guest: Guest) -> Iterator[Profile]:
+        """What the guest executes in a block is in the profile at its end."""
+        symbols = Symbols(guest.read("/proc/kallsyms"))
+        profile = Profile()
+        before = self._counts()
+        yield profile
+        for (address, length), executions in (self._counts() - before).items():
+            name, offset = symbols.find(address)
+            profile.instructions[name] += length * executions
+            if offset == 0:
+                profile.calls[name] += executions
+
+    def close(self) -> None:
+        """Removes what only its guest needed."""
+        self.requests.unlink(missing_ok=True)
+        self.answer.unlink(missing_ok=True)
+
+    def _counts(self) -> Counter[tuple[int, int]]:
+        self.answer.unlink(missing_ok=True)
+        self.requests.write_text(f"{self.answer}\n", encoding="utf-8")
+        end = time.monotonic() + PATIENCE
+        # The plugin has nothing but files to tell with.
+        while not self.answer.exists():
+            if time.monotonic() > end:
+                raise TimeoutError(f"{self.plugin} does not answer")
+            time.sleep(0.05)
+        return Counter({(address, length): executions
+                        for address, length, executions in RECORD.iter_unpack(self.answer.read_bytes())})
+
+
+class Symbols:
+    """A kernel's functions, those of C++ as they are written."""
+
+    def __init__(self, kallsyms: str):
+        lines = [line.split(maxsplit=2) for line in kallsyms.splitlines()]
+        functions = sorted((int(address, 16), " ".join(name.split())) for address, kind, name in lines
+                           if kind in "tTwW")
+        self.addresses = [address for address, _ in functions]
+        self.names = subprocess.run(["c++filt"], input="\n".join(name for _, name in functions), capture_output=True,
+                                    text=True, check=True).stdout.split("\n")
+
+    def find(self, address: int) -> tuple[str, int]:
+        """The function that the address is in, and how far from its beginning."""
+        if address < KERNEL:
+            return PROGRAMS, -1
+        index = bisect.bisect_right(self.addresses, address) - 1
+        return self.names[index], address - self.addresses[index]
+
+
+def module_of(name: str) -> str:
+    """The module that a function is in."""
+    if name == PROGRAMS:
+        return PROGRAMS
+    return name[name.rindex("[") + 1:-1] if name.endswith("]") else "vmlinux"
