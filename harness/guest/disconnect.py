@@ -30,16 +30,21 @@ def connects() -> int:
 
 
 def transport() -> Path:
-    """The sysfs directory of the one transport over RDMA that is connected to a server.
-
-    A machine that is server too has others: what its Calls to clients go by.
-    """
-    found = [directory for directory in
-             Path("/sys/kernel/sunrpc/xprt-switches").glob("switch-*/xprt-*-rdma")
-             if f"dst_port={PORT}\n" in (directory / "xprt_info").read_text()]
+    """The sysfs directory of the one transport over RDMA to a server, once it is connected."""
+    found = wait_for("connection to a server", connected)
     if len(found) != 1:
         sys.exit(f"there should be one transport: {found}")
     return found[0]
+
+
+def connected() -> list[Path]:
+    """The sysfs directories of the transports that are connected to servers over RDMA.
+
+    A machine that is server too has others: what its Calls to clients go by.
+    """
+    return [directory for directory in
+            Path("/sys/kernel/sunrpc/xprt-switches").glob("switch-*/xprt-*-rdma")
+            if f"dst_port={PORT}\n" in (directory / "xprt_info").read_text()]
 
 
 def in_flight(directory: Path) -> bool:
@@ -52,13 +57,14 @@ def in_flight(directory: Path) -> bool:
     return waiting is not None and int(waiting[1]) > 0
 
 
-def wait_for(what: str, condition) -> None:
-    """Waits until a condition holds."""
+def wait_for(what: str, condition):
+    """Waits until a condition holds; returns what it says then."""
     deadline = time.monotonic() + SECONDS_EACH
-    while not condition():
+    while not (said := condition()):
         if time.monotonic() > deadline:
             sys.exit(f"in {SECONDS_EACH} s there was no {what}")
         time.sleep(LOOK_EVERY)
+    return said
 
 
 def force_disconnect(directory: Path, address: str) -> None:
