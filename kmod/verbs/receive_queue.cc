@@ -88,10 +88,11 @@ void ReceiveQueue::post_spares() noexcept
 		posted_.push_back(*buffer);
 	}
 	*link = nullptr;
-	posted_count_.store(posted_.size(), std::memory_order_relaxed);
 	/* Which of a failed chain were posted does not matter: the connection ends. */
 	if (posted_.size() != posted_before && rpcordma_post_recv(qp_, first) != 0)
 		failed_ = true;
+	/* Not before: who relies on their number has the peer send messages for them. */
+	posted_count_.store(posted_.size(), std::memory_order_release);
 }
 
 void ReceiveQueue::give_back(ReceiveBuffer &buffer) noexcept

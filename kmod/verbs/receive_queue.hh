@@ -84,7 +84,7 @@ class ReceiveQueue : public kernel::Heap {
 	 * posts at all, and makes `batch` more than needed when it has to make some. Returns how many are posted. */
 	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
-		const std::uint32_t posted = posted_count_.load(std::memory_order_relaxed);
+		const std::uint32_t posted = posted_count_.load(std::memory_order_acquire);
 		return posted >= wanted ? posted : post_more(wanted, batch, gfp);
 	}
 	/* Takes back a buffer; a later provide() posts it. */
@@ -108,7 +108,7 @@ class ReceiveQueue : public kernel::Heap {
 	kernel::SpinLock lock_{"ReceiveQueue"};
 	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
-	/* Their number, for who has no need of the lock: enough are posted nearly always. */
+	/* The number of those that the device has, for who looks without the lock: enough are posted nearly always. */
 	std::atomic<std::uint32_t> posted_count_ = 0;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool failed_ RPCORDMA_GUARDED_BY(lock_) = false;
