@@ -21,8 +21,10 @@
 struct qemu_plugin_tb;
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *stretch);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *stretch);
-void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin, void (*translated)(uint64_t plugin, struct qemu_plugin_tb *));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *stretch, int operation, void *number, uint64_t operand);
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin,
+					   void (*translated)(uint64_t plugin, struct qemu_plugin_tb *));
+void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *stretch, int operation, void *number,
+					      uint64_t operand);
 EXPORTED int qemu_plugin_version = 1;
 
 struct count {
