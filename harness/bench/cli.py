@@ -13,7 +13,7 @@ from bench.machine import Machine, sysctls
 from bench.measure import Benchmark, Side, rows_of
 from bench.profile import Profiler
 from bench.workloads import Unfit
-from lab.guest import LabError
+from lab.errors import LabError
 from lab.kernel import Kernel
 from lab.module import build_module
 from lab.pair import OURS, STOCK

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The lab: virtual machines with stock Debian kernels, joined by soft-RoCE."""
 
-from lab.guest import CommandFailed, Guest, GuestDied, LabTimeout, Process, Result
+from lab.errors import CommandFailed, GuestDied, LabTimeout
+from lab.guest import Guest, Process, Result
 from lab.kernel import Kernel
 from lab.nfs import Mount
 from lab.pair import Pair

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab.guest import Guest, Hardware, LabError, LabTimeout
+from lab.errors import LabError, LabTimeout
+from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.module import build_module
 from lab.nfs import OURS, STOCK

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lab.guest import COMPLAINT, Guest, GuestDied, KernelMessage, LabError, LabTimeout
+from lab.errors import GuestDied, LabError, LabTimeout
+from lab.guest import COMPLAINT, Guest, KernelMessage
 from lab.nfs import PORT
 from lab.paths import CHECKOUT
 from lab.peer import Peer

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from lab.guest import Guest, LabTimeout
+from lab.errors import LabTimeout
+from lab.guest import Guest
 from lab.pair import Pair
 
 TRACING = "/sys/kernel/tracing"

@@ -7,7 +7,8 @@ import sys
 import time
 
 from lab.cli import new_log_directory
-from lab.guest import Guest, LabError
+from lab.errors import LabError
+from lab.guest import Guest
 from lab.kernel import Kernel
 from lab.module import build_module
 from lab.mountstats import MountStats

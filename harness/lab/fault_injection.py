@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.guest import Guest, KernelMessage, LabError
+from lab.errors import LabError
+from lab.guest import Guest, KernelMessage
 from lab.module import module_file
 from lab.nfs import OURS
 

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,9 +88,9 @@ class Kernel:
     def _version(kernel: "Kernel") -> list[int]:
         return [int(number) for number in re.findall(r"\d+", kernel.release)]
 
-    def initramfs(self) -> Path:
-        """Builds the initramfs, unless one with the same contents is in the cache."""
-        contents = self._initramfs_contents()
+    def initramfs(self, first: Sequence[Path] = ()) -> Path:
+        """Builds the initramfs, unless one with the same contents is in the cache. It loads some modules first."""
+        contents = self._initramfs_contents([*first, *self._root_modules()])
         digest = hashlib.sha256(repr(contents).encode()).hexdigest()[:16]
         path = cache_directory() / f"initramfs-{self.release}-{digest}"
         if not path.exists():
@@ -98,13 +99,13 @@ class Kernel:
             unfinished.replace(path)
         return path
 
-    def _initramfs_contents(self) -> list[tuple[str, int, bytes]]:
+    @staticmethod
+    def _initramfs_contents(modules: list[Path]) -> list[tuple[str, int, bytes]]:
         contents = [(name, stat.S_IFDIR | 0o755, b"")
                     for name in ("bin", "dev", "proc", "sys", "lower", "upper", "root", "modules")]
         contents.append(("bin/busybox", stat.S_IFREG | 0o755, Path("/bin/busybox").read_bytes()))
         contents.append(("init", stat.S_IFREG | 0o755,
                          (GUEST_SCRIPTS / "initramfs-init").read_bytes()))
-        modules = self._root_modules()
         for module in modules:
             name = module.name.removesuffix(".xz")
             contents.append((f"modules/{name}", stat.S_IFREG | 0o644, read_module(module)))

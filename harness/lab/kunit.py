@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.detectors import SCAN_SECONDS, dma_errors, forget_leaks, leaks
-from lab.guest import Guest, GuestDied, Hardware, LabError
+from lab.errors import GuestDied, LabError
+from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.module import build_module
 from lab.paths import CHECKOUT, LOGS

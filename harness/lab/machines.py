@@ -4,7 +4,8 @@
 from types import TracebackType
 from typing import Any, Self
 
-from lab.guest import Guest, LabError
+from lab.errors import LabError
+from lab.guest import Guest
 
 KERNEL_LOG_LINES = 120
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from lab.guest import LabError
+from lab.errors import LabError
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT, GUEST_SCRIPTS
 
@@ -39,12 +39,16 @@ def build_module(kernel: Kernel) -> None:
 
 
 def guest_module(kernel: Kernel, name: str) -> Path:
-    """A module that the tests have for guests: harness/guest/NAME."""
+    """A module that the lab has for guests: harness/guest/NAME, built where that has changed."""
     directory = CHECKOUT / "build" / kernel.release / name
-    shutil.copytree(GUEST_SCRIPTS / name, directory, dirs_exist_ok=True)
-    built = subprocess.run(["make", "-C", kernel.headers, f"M={directory}",
-                            "modules"], capture_output=True, text=True, check=False)
     file = directory / f"{name.replace('-', '_')}.ko"
+    sources = GUEST_SCRIPTS / name
+    if file.exists() and all(file.stat().st_mtime > source.stat().st_mtime for source in sources.iterdir()):
+        return file
+    shutil.copytree(sources, directory, dirs_exist_ok=True)
+    # Every machine has one of these modules, and nobody says that only one of them is started at a time.
+    built = subprocess.run(["flock", directory, "make", "-C", kernel.headers, f"M={directory}", "modules"],
+                           capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise LabError(f"{file.name} for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")

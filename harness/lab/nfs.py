@@ -7,7 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.guest import Guest, LabError
+from lab.errors import LabError
+from lab.guest import Guest
 from lab.kernel import Kernel
 from lab.module import module_file
 from lab.mountstats import MountStats

@@ -5,7 +5,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from lab.guest import Guest, Hardware, LabError
+from lab.errors import LabError
+from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.machines import Machines
 from lab.nfs import (MODULES, OURS, SET_UP_SECONDS, STOCK, Mount, Server, load_command, make_disks,

@@ -5,7 +5,8 @@ import json
 import shlex
 import subprocess
 
-from lab.guest import Guest, LabError, Process, Result
+from lab.errors import LabError
+from lab.guest import Guest, Process, Result
 from lab.paths import CHECKOUT
 
 PROGRAM = CHECKOUT / "build" / "peer" / "rpcordma-peer"

@@ -7,7 +7,7 @@ A machine that talks to itself meets that in every third connection: harness/ker
 import subprocess
 from pathlib import Path
 
-from lab.guest import LabError
+from lab.errors import LabError
 from lab.kernel import Kernel
 from lab.nfs import script
 from lab.paths import CHECKOUT

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the lab itself has to be able to do."""
+
+import re
+import shlex
+import subprocess
+
+import pytest
+
+from lab import Pair
+from lab.accel import QEMU, TCG, acceleration
+
+pytestmark = [pytest.mark.about("client"), pytest.mark.clients("6.12"), pytest.mark.once_per_pair]
+
+# What switches between tasks for as long as it changes how they are switched between.
+CHANGE_CODE = """
+yes | cat >/dev/null &
+yes | cat >/dev/null &
+for try in $(seq 20); do
+    read -r survived </sys/module/stale_breakpoint/parameters/survived
+    [ "$survived" -eq 0 ] || break
+    for enabled in 1 0; do echo $enabled >/sys/kernel/tracing/events/sched/sched_switch/enable; done
+done
+kill $(jobs -p)
+echo "$survived"
+"""
+
+
+def test_an_emulated_machine_survives_its_emulator(pair: Pair) -> None:
+    """Code that is changed while it runs has emulated processors meet breakpoints that are gone."""
+    if acceleration(pair.client.kernel) != TCG or qemu_version() >= (8, 1):
+        pytest.skip("nothing to survive: QEMU 8.1 mended that, and KVM never had it")
+    survived = pair.client.output(f"bash -c {shlex.quote(CHANGE_CODE)}", timeout=120)
+    assert int(survived) > 0
+
+
+def qemu_version() -> tuple[int, ...]:
+    """The first two numbers of it."""
+    shown = subprocess.run([QEMU, "--version"], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"version (\d+)\.(\d+)", shown)
+    assert found
+    return tuple(map(int, found.groups()))
