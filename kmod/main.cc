@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What runs when the module is loaded and unloaded. */
+#include <array>
+#include <cstddef>
+
 #include "kernel/entry.h"
 #include "kernel/glue.h"
 #include "verbs/live.hh"
@@ -34,6 +37,26 @@ constexpr LiveObject kinds[] = {
 	{"held_pages", live_objects.held_pages},
 };
 
+struct Part {
+	int (*start)();
+	void (*stop)();
+};
+
+/* In the order of starting. The client before the sysctls, because what it says where the in-tree module is loaded can be
+ * explained. The server last: it may have a listener from then on. */
+constexpr std::array parts = {
+	Part{rpcordma_workqueue_create, rpcordma_workqueue_destroy},
+	Part{rpcordma_client_start, rpcordma_client_stop},
+	Part{rpcordma_sysctls_register, rpcordma_sysctls_unregister},
+	Part{rpcordma_server_start, rpcordma_server_stop},
+};
+
+void stop_first(std::size_t count) noexcept
+{
+	while (count-- > 0)
+		parts[count].stop();
+}
+
 } // namespace
 
 } // namespace rpcordma
@@ -42,34 +65,22 @@ using namespace rpcordma;
 
 int rpcordma_start(void)
 {
-	if (const int error = rpcordma_workqueue_create(); error != 0)
-		return error;
-	if (const int error = rpcordma_sysctls_register(); error != 0) {
-		rpcordma_workqueue_destroy();
-		return error;
-	}
-	/* The server last: it may have a listener from then on. */
-	int error = rpcordma_client_start();
-	if (error == 0) {
-		error = rpcordma_server_start();
+	for (std::size_t started = 0; started < parts.size(); ++started) {
+		const int error = parts[started].start();
 		if (error == 0)
-			return 0;
-		rpcordma_client_stop();
+			continue;
+		if (error == -kernel::EEXIST)
+			rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r "
+					   "rpcrdma), then load this one; `make install` settles it for good");
+		stop_first(started);
+		return error;
 	}
-	if (error == -kernel::EEXIST)
-		rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r rpcrdma), "
-				   "then load this one; `make install` settles it for good");
-	rpcordma_sysctls_unregister();
-	rpcordma_workqueue_destroy();
-	return error;
+	return 0;
 }
 
 void rpcordma_stop(void)
 {
-	rpcordma_server_stop();
-	rpcordma_client_stop();
-	rpcordma_sysctls_unregister();
-	rpcordma_workqueue_destroy();
+	stop_first(parts.size());
 	for (const LiveObject &kind : kinds) {
 		if (const long count = kind.count.load(); count != 0)
 			rpcordma_log_error("leaked %s: %ld", kind.name, count);

@@ -6,6 +6,8 @@ from expectations import assert_carried_by_rdma, eventually, mounted
 from workloads import guest_python
 
 from lab import Pair
+from lab.module import module_file
+from lab.nfs import STOCK, load_command
 
 pytestmark = pytest.mark.about("client")
 
@@ -48,6 +50,24 @@ def test_a_namespace_without_the_device_cannot_mount(pair: Pair, version: str) -
         assert attempt.status != 0
         pair.client.run("ip netns delete elsewhere")
     with mounted(pair, version) as mount:
+        assert_carried_by_rdma(pair, mount)
+
+
+@pytest.mark.once_per_pair
+def test_beside_the_in_tree_module_it_says_what_to_do(pair: Pair) -> None:
+    """A kernel has one of the two at a time: loading the other fails, and the log says why and what helps."""
+    pair.unload_client_transport()
+    pair.client.run(load_command(STOCK, pair.client.kernel))
+    pair.client.mark("the in-tree module is loaded")
+    begin = len(pair.client.kernel_log)
+    refused = pair.client.run(f"insmod {module_file(pair.client.kernel)}", check=False)
+    assert refused.status != 0 and "File exists" in refused.stdout
+    pair.client.mark("ours is not")
+    said = [message.text for message in pair.client.kernel_log[begin:] if "rpcordma:" in message.text]
+    assert len(said) == 1 and "another module" in said[0] and "modprobe -r rpcrdma" in said[0]
+    pair.unload_client_transport()
+    pair.load_client_transport()
+    with mounted(pair, "4.2") as mount:
         assert_carried_by_rdma(pair, mount)
 
 
