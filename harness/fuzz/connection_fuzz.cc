@@ -51,11 +51,6 @@ void require_credits(FuzzedDataProvider &input)
 	Credits credits(input.ConsumeIntegral<std::uint32_t>());
 	require(credits.limit() == 1, "one credit before the first Reply");
 	while (input.ConsumeBool()) {
-		if (input.ConsumeBool()) {
-			credits.reset();
-			require(credits.limit() == 1, "one credit on a new connection");
-			continue;
-		}
 		const auto value = input.ConsumeBool() ? input.ConsumeIntegralInRange<std::uint32_t>(0, 64) :
 							 input.ConsumeIntegral<std::uint32_t>();
 		const Grant grant = credits.granted(value);

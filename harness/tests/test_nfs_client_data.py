@@ -12,7 +12,6 @@ from lab import Mount, Pair
 
 pytestmark = pytest.mark.about("client")
 
-KIBIBYTE = 1 << 10
 BLOCK_SIZES = (512, 2048, 4096, 16384, 65536, 262144, MEBIBYTE, 4 * MEBIBYTE)
 # Together they need one start of fio where there are few blocks of each.
 GROUPS = {str(size): (size,) for size in BLOCK_SIZES} if FULL else {"all": BLOCK_SIZES}

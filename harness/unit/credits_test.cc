@@ -54,14 +54,5 @@ TEST(Credits, GrantAboveTheRequest_IsReportedAndClamped)
 	EXPECT_EQ(credits.limit(), 128u);
 }
 
-TEST(Credits, NewConnection_StartsAtOneAgain)
-{
-	Credits credits(128);
-	EXPECT_EQ(credits.granted(64), Grant::usual);
-	credits.reset();
-	EXPECT_EQ(credits.limit(), 1u);
-	EXPECT_EQ(credits.requested(), 128u);
-}
-
 } // namespace
 } // namespace rpcordma::unit

@@ -41,9 +41,6 @@ struct Runs {
 
 namespace {
 
-/* How many Receives more than needed are made when there are too few. */
-constexpr std::uint32_t receive_batch = 7;
-
 proto::Stream stream_of(const xdr_buf &buffer, unsigned int eligible)
 {
 	const bool ddp_eligible = (field::xdr_buf::flags(&buffer) & eligible) != 0;
@@ -213,7 +210,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 		}
 		receives = in_flight_ + 1 + reverse_receives();
 	}
-	if (endpoint.receives().provide(receives, receive_batch, kernel::GFP_ATTEMPT) < receives)
+	if (endpoint.receives().provide(receives, verbs::receive_batch, kernel::GFP_ATTEMPT) < receives)
 		return held(rqst, "receives", Sent::no_memory);
 	if ((field::xdr_buf::flags(&reply) & kernel::XDRBUF_SPARSE_PAGES) != 0 &&
 	    rpcordma_fill_sparse_pages(&reply) != 0)

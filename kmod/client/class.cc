@@ -16,8 +16,8 @@ namespace {
 constexpr unsigned long reply_timeout = 60 * kernel::HZ;
 constexpr unsigned long bind_timeout = 60 * kernel::HZ;
 constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
-/* The slots that a transport keeps. Beyond them, sunrpc allocates one for each RPC, and frees it again. */
-constexpr unsigned int first_slots = 32;
+/* The slots that a transport keeps, 8 KiB of them. Beyond, sunrpc allocates one for each RPC, and frees it again. */
+constexpr unsigned int kept_slots = 16;
 constexpr std::size_t max_payload = 1 << 20;
 
 constinit kernel::Opaque<rpc_timeout> default_timeout;
@@ -95,8 +95,8 @@ void Transport::print_statistics(seq_file *file) noexcept
 		   field::rpc_xprt::recvs(xprt_), field::rpc_xprt::bad_xids(xprt_), field::rpc_xprt::req_u(xprt_),
 		   field::rpc_xprt::bklog_u(xprt_));
 	seq_printf(file, "%lu %lu %lu %llu %llu %llu %llu %lu %lu %lu %lu ", s.read_chunks, s.write_chunks,
-		   s.reply_chunks, s.request_bytes, s.reply_bytes, s.pulled_up, s.fixed_up, s.hardway_registered,
-		   s.failed_marshal, s.bad_replies, s.nomsg_calls);
+		   s.reply_chunks, s.request_bytes, s.reply_bytes, s.pulled_up, s.fixed_up, 0ul, s.failed_marshal,
+		   s.bad_replies, s.nomsg_calls);
 	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, s.registrations_lost, registrations_made(),
 		   s.local_invalidations, s.no_send_room, 0ul);
 }
@@ -123,9 +123,9 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args)
 	if (!rpcordma_module_get())
 		return kernel::error_pointer<rpc_xprt>(-kernel::EIO);
 
+	const unsigned int slots = rpcordma_slot_table_entries;
 	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), Transport::allocation(),
-					  std::min(client::first_slots, rpcordma_slot_table_entries),
-					  rpcordma_slot_table_entries);
+					  std::min(client::kept_slots, slots), slots);
 	if (!xprt) {
 		rpcordma_module_put();
 		return kernel::error_pointer<rpc_xprt>(-kernel::ENOMEM);

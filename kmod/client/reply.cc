@@ -184,12 +184,16 @@ void Transport::trace_accepted(const proto::ForCall &message, const proto::Accep
 	};
 	const auto version_refused = [&](const proto::VersionRefused &range) {
 		rpcordma_trace_error_received(peer(), xid, "ERR_VERS", range.low, range.high);
-		rpcordma_log_peer("%pISpc: ERR_VERS for the call 0x%08x: the server takes versions %u to %u", peer(),
-				  xid, range.low, range.high);
+		rpcordma_log_peer("%pISpc: ERR_VERS for the call 0x%08x: the server takes versions %u to %u; use "
+				  "proto=tcp",
+				  peer(), xid, range.low, range.high);
 	};
 	const auto chunks_refused = [&](const proto::ChunksRefused &) {
 		rpcordma_trace_error_received(peer(), xid, "ERR_CHUNK", 0, 0);
-		rpcordma_log_peer("%pISpc: ERR_CHUNK for the call 0x%08x", peer(), xid);
+		rpcordma_log_peer("%pISpc: ERR_CHUNK for the call 0x%08x: the server is out of memory, or its largest "
+				  "payload is below rsize "
+				  "or wsize",
+				  peer(), xid);
 	};
 	std::visit(Overloaded{short_reply, long_reply, version_refused, chunks_refused}, accepted);
 }
@@ -262,6 +266,7 @@ void Transport::check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noe
 	if (!buffer.invalidated(invalidated))
 		return;
 	rpcordma_trace_invalidation_not_offered(peer(), 0, invalidated);
+	rpcordma_log_peer("%pISpc: a message that answers no call invalidates a handle: 0x%08x", peer(), invalidated);
 	give_up("invalidation not offered");
 }
 

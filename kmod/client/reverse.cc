@@ -85,10 +85,7 @@ void ReverseRequest::hold(wire::Bytes message) noexcept
 bool ReverseRequest::make_room(std::size_t size, gfp_t gfp) noexcept
 {
 	moved_ = kernel::Block(size, gfp);
-	if (!moved_)
-		return false;
-	__builtin_memset(moved_.data(), 0, size);
-	return true;
+	return static_cast<bool>(moved_);
 }
 
 rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept

@@ -19,7 +19,7 @@
 namespace rpcordma::client {
 
 /* What /proc/self/mountstats shows behind sunrpc's own numbers, in its order. Written by the sending and the receiving
- * context, each its own members. */
+ * context, each its own members; local_invalidations under lock_. */
 struct Statistics {
 	/* Sending. */
 	unsigned long read_chunks = 0;
@@ -27,7 +27,6 @@ struct Statistics {
 	unsigned long reply_chunks = 0;
 	unsigned long long request_bytes = 0;
 	unsigned long long pulled_up = 0;
-	unsigned long hardway_registered = 0;
 	unsigned long failed_marshal = 0;
 	unsigned long nomsg_calls = 0;
 	unsigned long no_send_room = 0;
@@ -147,7 +146,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
 	void trace_invalidated(Request &request, const char *by) noexcept;
-	/* Returns what to complete for who waits for that, if somebody does: the request may be gone afterwards. */
+	/* Returns what to complete for who waits for that, if somebody does: once that is done, the request may be gone. */
 	[[nodiscard]] kernel::Completion *memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;

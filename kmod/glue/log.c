@@ -18,17 +18,6 @@ __printf(1, 2) void rpcordma_log_error(const char *format, ...)
 	va_end(arguments);
 }
 
-__printf(1, 2) void rpcordma_log_info(const char *format, ...)
-{
-	struct va_format message = { .fmt = format };
-	va_list arguments;
-
-	va_start(arguments, format);
-	message.va = &arguments;
-	pr_info("%pV\n", &message);
-	va_end(arguments);
-}
-
 __printf(1, 2) void rpcordma_log_peer(const char *format, ...)
 {
 	struct va_format message = { .fmt = format };

@@ -93,7 +93,7 @@ void rpcordma_unmap_list(struct ib_device *device, struct scatterlist *list, int
 u32 rpcordma_next_key(struct ib_mr *mr);
 /* Whether a mapped region may be given another I/O virtual address that begins at the same place in a page. */
 bool rpcordma_may_choose_iova(const struct ib_device *device);
-/* Whether the device is of the iWARP kind, whose connection manager reports other reject reasons. */
+/* Whether the device is of the iWARP kind: there, an RDMA Read's sink takes a registration. */
 bool rpcordma_is_iwarp(struct ib_device *device);
 /* A work completion's status and a connection manager's event in words. */
 const char *rpcordma_status_name(unsigned int status);
@@ -172,9 +172,8 @@ enum rpcordma_svc_counter {
 
 void rpcordma_svc_count(enum rpcordma_svc_counter counter);
 
-/* log.c: an administrator must act, or a peer misbehaves (rate-limited). */
+/* log.c: an administrator must act; the second for what a peer can bring about again and again (rate-limited). */
 void rpcordma_log_error(const char *format, ...);
-void rpcordma_log_info(const char *format, ...);
 void rpcordma_log_peer(const char *format, ...);
 
 /* trace.c, beside the events themselves (kernel/trace.hh): whether somebody wants to hear of each segment. To be asked

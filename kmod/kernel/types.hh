@@ -16,12 +16,7 @@ using s16 = short;
 using s32 = int;
 using s64 = long long;
 
-using __be16 = u16;
 using __be32 = u32;
-using __be64 = u64;
 
 using size_t = std::size_t;
-using ssize_t = long;
-using loff_t = long long;
-using dma_addr_t = u64;
 using gfp_t = unsigned int;

@@ -17,9 +17,4 @@ Grant Credits::granted(std::uint32_t value) noexcept
 	return Grant::usual;
 }
 
-void Credits::reset() noexcept
-{
-	limit_ = 1;
-}
-
 } // namespace rpcordma::proto

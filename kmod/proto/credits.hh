@@ -15,7 +15,7 @@ enum class Grant : std::uint8_t {
 	above_request,
 };
 
-/// How many calls may be outstanding on a connection. Not synchronised: its owner's lock covers it.
+/// How many calls may be outstanding on a connection; a new one has new credits. Not synchronised: its owner's lock covers it.
 class Credits {
     public:
 	/// `requested` credits are asked for in every Call; at least 1. One is available until the first Reply
@@ -36,8 +36,6 @@ class Credits {
 	}
 	/// Takes the credit value of a Reply that answered a call of ours.
 	Grant granted(std::uint32_t value) noexcept;
-	/// A new connection starts at one again.
-	void reset() noexcept;
 
     private:
 	std::uint32_t requested_;

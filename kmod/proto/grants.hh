@@ -35,7 +35,7 @@ class Grants {
 	/// What the next Reply should announce: 1 to `most`. Doubles once more than half of what is granted is in use, up to
 	/// what the requester asked for. Before it is announced, that many Receives have to be posted (RFC 8166, 3.3.1).
 	[[nodiscard]] std::uint32_t next() const noexcept;
-	/// A Reply announces `credits`, which are no fewer than before.
+	/// A Reply announces `credits`; fewer than before take nothing back.
 	void announced(std::uint32_t credits) noexcept
 	{
 		announced_ = std::max(announced_, credits);

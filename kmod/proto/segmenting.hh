@@ -61,9 +61,9 @@ class Segmenter {
 
     private:
 	/// What is left of the first of runs_, up to `most` pages.
-	[[nodiscard]] Piece front(std::uint32_t most) const noexcept;
+	[[nodiscard]] inline Piece front(std::uint32_t most) const noexcept;
 	/// Hands out `pages` pages of the first of runs_.
-	void advance(std::uint32_t pages) noexcept;
+	inline void advance(std::uint32_t pages) noexcept;
 
 	std::span<const MemoryRun> runs_;
 	RegistrationLimits limits_;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <expected>
-#include <optional>
 
 #include "wire/chunk.hh"
 

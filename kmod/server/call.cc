@@ -183,6 +183,7 @@ std::uint32_t Connection::settle(bool is_outstanding) noexcept
 		is_news = credits != grants_.in_force();
 	}
 	const bool is_covered = endpoint_->receives().provide(receives, spare_receives, kernel::GFP_KERNEL) >= receives;
+	/* What is in force stays so, covered or not. */
 	if (!is_news)
 		return credits;
 	kernel::Guard guard(lock_);

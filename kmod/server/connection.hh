@@ -73,7 +73,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] const sockaddr *peer() noexcept;
 	void received(verbs::ReceiveBuffer &buffer) noexcept override RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t receives_needed() noexcept RPCORDMA_REQUIRES(lock_);
-	void keep_receives(std::uint32_t needed) noexcept;
+	void keep_receives(std::uint32_t needed) noexcept RPCORDMA_EXCLUDES(lock_);
 	void lost() noexcept override;
 	void room() noexcept override;
 	void established() noexcept override;

@@ -14,7 +14,7 @@ namespace field = kernel::field;
 namespace {
 
 /* nfsd names the result of NFSv4's READLINK by the offset of its count, and every other by that of its first byte. The
- * text of a link is shorter than a page. */
+ * text of a link is shorter than a page (PATH_MAX). */
 void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcept
 {
 	constexpr std::size_t unit = wire::xdr_unit;

@@ -230,7 +230,7 @@ bool Connection::take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept
 		call = find_offered(xid);
 		if (!call)
 			return false;
-		/* sweep() finds it again where nothing more can be posted. */
+		/* forget_offered() finds it again where nothing more can be posted. */
 		offered_.remove(*call);
 		returning_.push_back(*call);
 		any_offered_.store(!offered_.empty());
@@ -268,8 +268,14 @@ void Connection::fence(OfferedCall &call, const verbs::ReceiveBuffer &buffer) no
 			chain.append(registration.invalidate_request());
 	});
 	endpoint_->sends().release(by_peer);
-	if (has_handle && by_peer == 0)
+	if (has_handle && by_peer == 0) {
+		const auto xid = static_cast<u32>(call.xid);
+		rpcordma_trace_invalidation_not_offered(peer(), xid, handle);
+		rpcordma_log_peer("%pISpc: the reply to the call 0x%08x invalidates a handle that it did not offer: "
+				  "0x%08x",
+				  peer(), xid, handle);
 		endpoint_->lose("invalidation not offered", "");
+	}
 	if (chain.count == 0)
 		return fenced(call);
 	/* Where it fails, the connection is being closed, and takes the memory back at its end. */

@@ -18,13 +18,9 @@ namespace {
 constexpr unsigned long resolve_ms = 5000;
 /* Work requests per call: a registration, a Send and an invalidation, and one to spare. More wait for room. */
 constexpr std::uint32_t send_requests_per_call = 4;
-/* Receives that are posted beyond the first reply's, at first and whenever there are too few. */
-constexpr std::uint32_t receive_batch = 7;
 constexpr std::uint32_t first_send_buffers = 8;
 /* ib_drain_qp() posts one work request to each queue. */
 constexpr std::uint32_t drain_requests = 1;
-/* A payload of 1 MiB that begins within a page. */
-constexpr std::uint32_t most_payload_pages = 257;
 /* A scatter/gather element takes memory of the device's queue, used or not. */
 constexpr std::uint32_t most_elements = 16;
 /* The shortest send queue that a responder asks for where a device's completion queue is short. */
@@ -76,22 +72,25 @@ ConnectOutcome Endpoint::resolve(const EndpointWishes &wishes) noexcept
 	return step(rdma_resolve_route(id_, resolve_ms), patience);
 }
 
-/* Errors are what an administrator has to know of: no other device will do better by itself. */
+/* An administrator has to know: no other device is tried. Each attempt of a peer comes here, too. */
 ConnectOutcome Endpoint::check_device(const Depths &depths) noexcept
 {
 	ib_device *const device = field::rdma_cm_id::device(id_);
 	if ((field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) == 0) {
-		rpcordma_log_error("device %s cannot register memory by work requests: it cannot be used",
-				   field::ib_device::name(device));
+		rpcordma_log_peer("device %s cannot register memory by work requests: it cannot be used, use another "
+				  "or proto=tcp",
+				  field::ib_device::name(device));
 		return Outcome::no_device;
 	}
 	if (depths.credits == 0) {
-		rpcordma_log_error("device %s has too short queues: it cannot be used", field::ib_device::name(device));
+		rpcordma_log_peer("device %s has too short queues: it cannot be used, use another or proto=tcp",
+				  field::ib_device::name(device));
 		return Outcome::no_device;
 	}
 	if (depths.largest_rpc > 2 * verbs::most_segments) {
-		rpcordma_log_error("device %s registers too few pages at a time: it cannot be used",
-				   field::ib_device::name(device));
+		rpcordma_log_peer("device %s registers too few pages at a time: it cannot be used, use another or "
+				  "proto=tcp",
+				  field::ib_device::name(device));
 		return Outcome::no_device;
 	}
 	return Outcome::connected;

@@ -92,7 +92,8 @@ void ReceiveQueue::post_spares() noexcept
 	if (posted_.size() != posted_before && rpcordma_post_recv(qp_, first) != 0)
 		failed_ = true;
 	/* Not before: who relies on their number has the peer send messages for them. */
-	posted_count_.store(posted_.size(), std::memory_order_release);
+	if (!failed_)
+		posted_count_.store(posted_.size(), std::memory_order_release);
 }
 
 void ReceiveQueue::give_back(ReceiveBuffer &buffer) noexcept

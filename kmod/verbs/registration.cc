@@ -11,8 +11,6 @@ namespace field = kernel::field;
 
 namespace {
 
-/* No payload needs more: 1 MiB that begins within a page. */
-constexpr std::uint32_t most_pages = 257;
 /* How many more are made when there are too few. */
 constexpr std::uint32_t growth_step = 8;
 
@@ -115,7 +113,8 @@ ib_send_wr *Registration::invalidate_request() noexcept
 
 proto::RegistrationLimits RegistrationPool::limits_of(ib_device *device) noexcept
 {
-	return {.pages = std::clamp<std::uint32_t>(field::ib_device::max_fast_reg_page_list_len(device), 1, most_pages),
+	return {.pages = std::clamp<std::uint32_t>(field::ib_device::max_fast_reg_page_list_len(device), 1,
+						   most_payload_pages),
 		.gaps = (field::ib_device::kernel_cap_flags(device) & kernel::IBK_SG_GAPS_REG) != 0};
 }
 

@@ -2,8 +2,6 @@
 /* Memory that a peer may reach for the time of one RPC (RFC 8166, 3.4.3; fast registration). */
 #pragma once
 
-#include <optional>
-
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
@@ -16,6 +14,8 @@ namespace rpcordma::verbs {
 
 /* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages. */
 inline constexpr std::uint32_t most_segments = 20;
+/* The most pages that a payload has: 1 MiB that begins within a page. */
+inline constexpr std::uint32_t most_payload_pages = 257;
 
 /* What the peer may do with a registration. */
 enum class Access : std::uint8_t { read, write };

@@ -226,12 +226,11 @@ struct ReturnedChunks {
 						std::uint32_t reply_segments) noexcept
 {
 	constexpr std::size_t list_ends = 3 * xdr_unit;
-	constexpr std::size_t discriminator_and_count = 2 * xdr_unit;
-	std::size_t size = list_ends + std::size_t{reads} * (xdr_unit + RPCRDMA_V1_READ_SEGMENT_SIZE);
+	std::size_t size = list_ends + std::size_t{reads} * (discriminator_size + RPCRDMA_V1_READ_SEGMENT_SIZE);
 	if (write_segments != 0)
-		size += discriminator_and_count + std::size_t{write_segments} * RPCRDMA_V1_SEGMENT_SIZE;
+		size += discriminator_size + count_size + std::size_t{write_segments} * RPCRDMA_V1_SEGMENT_SIZE;
 	if (reply_segments != 0)
-		size += xdr_unit + std::size_t{reply_segments} * RPCRDMA_V1_SEGMENT_SIZE;
+		size += count_size + std::size_t{reply_segments} * RPCRDMA_V1_SEGMENT_SIZE;
 	return size;
 }
 
