@@ -76,6 +76,24 @@ TEST(SmallTransaction, WithEligiblePages_StillTravelsInline)
 		    {CallTransfer::inline_message, ReplyRoom::inline_message, bare_header, 0, 304});
 }
 
+TEST(Plan, CountsTheSegmentsOfWhatTravelsByChunk)
+{
+	const auto counts = [](const Transaction &transaction) {
+		const auto plan = transaction.plan();
+		return std::pair{plan.value().read_segments, plan.value().room_segments};
+	};
+	const SegmentCounts call_segments{2, 3};
+	const SegmentCounts reply_segments{4, 5};
+	Transaction transaction{.call_segments = call_segments, .reply_segments = reply_segments};
+	EXPECT_EQ(counts(transaction), std::pair(0u, 0u));
+	transaction.call = item(100, 8192, 0);
+	EXPECT_EQ(counts(transaction), std::pair(2u, 0u));
+	transaction.reply = item(100, 8192, 0);
+	EXPECT_EQ(counts(transaction), std::pair(2u, 4u));
+	transaction.reduction = Reduction::forbidden;
+	EXPECT_EQ(counts(transaction), std::pair(3u, 5u));
+}
+
 TEST(InlineCall, FillsTheThresholdToTheByte)
 {
 	expect_plan({.call = {.head = 996}},

@@ -73,32 +73,6 @@ proto::SegmentCounts count_segments(const Runs &runs, proto::RegistrationLimits 
 		.whole = proto::segments_needed(shapes.span(), limits)};
 }
 
-std::uint32_t segments_of(CallTransfer transfer, proto::SegmentCounts counts)
-{
-	switch (transfer) {
-	case CallTransfer::inline_message:
-		return 0;
-	case CallTransfer::read_chunk:
-		return counts.pages;
-	case CallTransfer::position_zero:
-		break;
-	}
-	return counts.whole;
-}
-
-std::uint32_t segments_of(ReplyRoom room, proto::SegmentCounts counts)
-{
-	switch (room) {
-	case ReplyRoom::inline_message:
-		return 0;
-	case ReplyRoom::write_chunk:
-		return counts.pages;
-	case ReplyRoom::reply_chunk:
-		break;
-	}
-	return counts.whole;
-}
-
 /* Registers runs with registrations taken before, and appends their work requests to the chain. */
 bool register_runs(std::span<const Run> runs, proto::RegistrationLimits limits, verbs::Access access,
 		   verbs::Registrations &taken, verbs::Registrations &used, verbs::Chain &chain)
@@ -219,15 +193,14 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	const proto::RegistrationLimits limits = endpoint.registrations().limits();
 	const Runs call_runs(call);
 	const Runs reply_runs(reply);
-	const proto::SegmentCounts call_segments = count_segments(call_runs, limits);
-	const proto::SegmentCounts reply_segments = count_segments(reply_runs, limits);
-	const auto plan = proto::plan_transfer(stream_of(call, kernel::XDRBUF_WRITE), call_segments,
-					       stream_of(reply, kernel::XDRBUF_READ), reply_segments,
+	const auto plan = proto::plan_transfer(stream_of(call, kernel::XDRBUF_WRITE), count_segments(call_runs, limits),
+					       stream_of(reply, kernel::XDRBUF_READ),
+					       count_segments(reply_runs, limits),
 					       endpoint.agreement().inline_thresholds, reduction_for(rqst));
 	if (!plan)
 		return impossible(rqst, verbs::name_of(plan.error()));
-	const std::uint32_t reads = segments_of(plan->call, call_segments);
-	const std::uint32_t room = segments_of(plan->reply, reply_segments);
+	const std::uint32_t reads = plan->read_segments;
+	const std::uint32_t room = plan->room_segments;
 	if (reads > Request::most_segments || room > Request::most_segments || reads + room > endpoint.most_segments())
 		return impossible(rqst, "too many segments");
 	rpcordma_trace_call_planned(peer(), static_cast<u32>(xid_of(rqst)), verbs::name_of(plan->call),

@@ -17,6 +17,7 @@ namespace rpcordma::client {
 
 class Transport;
 
+/* The XID of an RPC, in the byte order of this machine. */
 [[nodiscard]] wire::Xid xid_of(const rpc_rqst *rqst) noexcept;
 
 /* Owned by sunrpc's request while that has an rq_buffer, else by the transport's pool. */

@@ -84,6 +84,7 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] unsigned long registrations_made() noexcept;
 	/* The largest Call and Reply of the reverse direction that a peer can send and take without chunks, in bytes. */
 	[[nodiscard]] std::size_t reverse_size() noexcept;
+	/* Takes back what a Call of the reverse direction was held in: nobody uses it any more. */
 	void keep_reverse(ReverseRequest &request) noexcept;
 	[[nodiscard]] rpc_wait_queue *reverse_replies() noexcept
 	{

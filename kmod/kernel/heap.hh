@@ -89,7 +89,7 @@ template <typename T> T *error_pointer(int error) noexcept
 class Block {
     public:
 	Block() noexcept = default;
-	/* Empty where there is no memory. */
+	/* Zeroed. Empty where there is no memory. */
 	Block(std::size_t size, gfp_t gfp) noexcept
 		: bytes_(static_cast<std::byte *>(rpcordma_alloc(size, gfp)))
 		, size_(bytes_ ? size : 0)

@@ -15,7 +15,7 @@
  *
  * sizes.def       SIZE(tag)
  *                 Makes Opaque<tag> a complete type: zeroed storage for a struct tag inside a C++ object or on the
- *                 stack.   Opaque<work_struct> work;   queue_work(queue, work.get());
+ *                 stack.   Opaque<work_struct> work;   rpcordma_queue_work(work.get());
  *                 owner_of(&Connection::work, pointer) is the object that holds it (container_of), and
  *                 nth(pointer, n) steps through an array of such structs.
  *

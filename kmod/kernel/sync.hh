@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Locks, completions and work of the kernel's. */
+/* Locks and completions of the kernel's. */
 #pragma once
 
 #include "kernel/glue.h"

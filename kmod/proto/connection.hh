@@ -33,8 +33,8 @@ enum class ConnectEvent : std::uint8_t {
 	device_removed,
 };
 
-/// The reject reasons that make a difference (InfiniBand specification, 12.6.7.2); iWARP has only consumer rejects, as a
-/// negative errno, which the caller passes as consumer_defined.
+/// Reject reasons (InfiniBand specification, 12.6.7.2): only `stale_connection` makes a difference. iWARP has only consumer
+/// rejects, as a negative errno, which the caller passes as consumer_defined.
 enum class RejectReason : std::uint16_t {
 	invalid_service_id = 8,
 	stale_connection = 10,
@@ -55,6 +55,7 @@ enum class ConnectOutcome : std::uint8_t {
 	no_device,
 };
 
+/// What an attempt to connect has come to. `reason` says something only where the event is `rejected`.
 [[nodiscard]] ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept;
 
 } // namespace rpcordma::proto

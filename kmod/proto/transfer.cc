@@ -61,15 +61,20 @@ std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts c
 {
 	const ReplyRoom room = choose_reply_room(reply, reply_segments, thresholds.reply, reduction);
 	const ReplySegments offered = reply_room_segments(room, reply_segments);
-	const auto plan = [&](CallTransfer transfer, std::uint64_t header, std::uint32_t tail_skip,
+	const auto plan = [&](CallTransfer transfer, std::uint32_t reads, std::uint64_t header, std::uint32_t tail_skip,
 			      std::uint64_t inline_size) {
-		return Plan{transfer, room, static_cast<std::uint32_t>(header), tail_skip,
-			    static_cast<std::uint32_t>(inline_size)};
+		return Plan{.call = transfer,
+			    .reply = room,
+			    .header_size = static_cast<std::uint32_t>(header),
+			    .tail_skip = tail_skip,
+			    .inline_size = static_cast<std::uint32_t>(inline_size),
+			    .read_segments = reads,
+			    .room_segments = offered.write + offered.reply};
 	};
 
 	const std::uint64_t inline_header = header_size(0, offered.write, offered.reply);
 	if (inline_header + call.size() <= thresholds.call)
-		return plan(CallTransfer::inline_message, inline_header, 0, call.size());
+		return plan(CallTransfer::inline_message, 0, inline_header, 0, call.size());
 
 	// A reduced item takes its roundup padding with it (RFC 8166, 3.4.4.4).
 	const std::uint64_t chunk_header = header_size(call_segments.pages, offered.write, offered.reply);
@@ -77,11 +82,11 @@ std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts c
 	const std::uint64_t reduced = std::uint64_t{call.head} + call.tail - tail_skip;
 	if (is_reducible(call, call_segments, reduction) && is_read_chunk_position(call.head) &&
 	    chunk_header + reduced <= thresholds.call)
-		return plan(CallTransfer::read_chunk, chunk_header, tail_skip, reduced);
+		return plan(CallTransfer::read_chunk, call_segments.pages, chunk_header, tail_skip, reduced);
 
 	const std::uint64_t long_header = header_size(call_segments.whole, offered.write, offered.reply);
 	if (long_header <= thresholds.call)
-		return plan(CallTransfer::position_zero, long_header, 0, 0);
+		return plan(CallTransfer::position_zero, call_segments.whole, long_header, 0, 0);
 	return std::unexpected(PlanError::header_too_large);
 }
 

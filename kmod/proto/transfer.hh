@@ -72,6 +72,9 @@ struct Plan {
 	std::uint32_t tail_skip;
 	/// The number of Payload stream bytes that follow the header.
 	std::uint32_t inline_size;
+	/// The segments of the Call's Read chunk, and those of the chunk for the Reply; zero where there is none.
+	std::uint32_t read_segments = 0;
+	std::uint32_t room_segments = 0;
 };
 
 enum class PlanError : std::uint8_t {

@@ -82,6 +82,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 	{
 		return segment().handle;
 	}
+	/* The work requests that give the peer access to the memory, and take it back; part of this object. */
 	[[nodiscard]] ib_send_wr *register_request() noexcept;
 	[[nodiscard]] ib_send_wr *invalidate_request() noexcept;
 	/* The peer has invalidated it (RFC 8797, 4.1). */
