@@ -186,7 +186,7 @@ class Guest:
         command = [
             QEMU, *(hardware.processor_options or acceleration(self.kernel)),
             "-nodefaults", "-no-user-config", "-no-reboot",
-            "-display", "none", "-smp", str(hardware.processors), "-m", hardware.memory,
+            "-display", "none", "-smp", f"{hardware.processors},sockets={hardware.processors}", "-m", hardware.memory,
             "-kernel", str(self.kernel.image), "-initrd", str(self._initramfs()),
             "-append", self._kernel_command_line(),
             "-virtfs", "local,path=/,mount_tag=hostroot,security_model=none,readonly=on,"

@@ -55,7 +55,7 @@ class Kernel:
     @staticmethod
     def _test_options(flavour: str) -> str:
         """What SLUB finds KASAN finds too, but for much less time. ACPI's interpreter takes 20 s for each interrupt of
-        a PCI device, under these sanitizers and without KVM; without it there is one processor, too few for races."""
+        a PCI device, under these sanitizers and without KVM; the MP table has the processors and the interrupts too."""
         options = [] if FULL else ["slub_debug=-"]
         return " ".join(options if flavour == "kcsan" else ["pci=noacpi", *options])
 
