@@ -117,19 +117,11 @@ void rpcordma_client_stop(void)
 
 rpc_xprt *rpcordma_client_setup(xprt_create *args)
 {
-	const std::size_t length = field::xprt_create::addrlen(args);
-	if (length > kernel::Layout<sockaddr_storage>::size)
-		return kernel::error_pointer<rpc_xprt>(-kernel::EBADF);
-	if (!rpcordma_module_get())
-		return kernel::error_pointer<rpc_xprt>(-kernel::EIO);
-
 	const unsigned int slots = rpcordma_slot_table_entries;
-	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), Transport::allocation(),
-					  std::min(client::kept_slots, slots), slots);
-	if (!xprt) {
-		rpcordma_module_put();
-		return kernel::error_pointer<rpc_xprt>(-kernel::ENOMEM);
-	}
+	rpc_xprt *const xprt =
+		rpcordma_xprt_alloc(args, Transport::allocation(), std::min(client::kept_slots, slots), slots);
+	if (rpcordma_pointer_error(xprt) != 0)
+		return xprt;
 	field::rpc_xprt::ops(xprt) = rpcordma_xprt_ops();
 	field::rpc_xprt::xprt_class(xprt) = rpcordma_xprt_class();
 	field::rpc_xprt::timeout(xprt) = client::default_timeout.get();
@@ -140,18 +132,10 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args)
 	field::rpc_xprt::max_payload(xprt) = client::max_payload;
 	/* The address is that of an IP service for all that looks at it beside this transport. */
 	field::rpc_xprt::prot(xprt) = kernel::IPPROTO_TCP;
-	field::rpc_xprt::addrlen(xprt) = length;
-	__builtin_memcpy(&field::rpc_xprt::addr(xprt), field::xprt_create::dstaddr(args), length);
 	if (rpcordma_address_port(field::xprt_create::dstaddr(args)) != 0)
 		rpcordma_xprt_set_bound(xprt);
-
-	if (const int error = rpcordma_addresses_format(xprt); error != 0) {
-		rpcordma_addresses_free(xprt);
-		xprt_free(xprt);
-		rpcordma_module_put();
-		return kernel::error_pointer<rpc_xprt>(error);
-	}
-	new (&Transport::of(xprt)) Transport(xprt, field::xprt_create::srcaddr(args), length);
+	new (&Transport::of(xprt))
+		Transport(xprt, field::xprt_create::srcaddr(args), field::xprt_create::addrlen(args));
 	return xprt;
 }
 
@@ -162,9 +146,7 @@ void rpcordma_client_destroy(rpc_xprt *xprt)
 	transport.cancel_connect();
 	transport.close();
 	transport.~Transport();
-	rpcordma_addresses_free(xprt);
-	xprt_free(xprt);
-	rpcordma_module_put();
+	rpcordma_xprt_free(xprt);
 }
 
 void rpcordma_client_set_port(rpc_xprt *xprt, u16 port)

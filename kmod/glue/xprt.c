@@ -137,8 +137,34 @@ bool rpcordma_module_get(void)
 	return try_module_get(THIS_MODULE);
 }
 
-void rpcordma_module_put(void)
+struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, size_t size, unsigned int least, unsigned int most)
 {
+	struct rpc_xprt *xprt;
+	int error;
+
+	if (args->addrlen > sizeof(xprt->addr))
+		return ERR_PTR(-EBADF);
+	if (!rpcordma_module_get())
+		return ERR_PTR(-EIO);
+	xprt = xprt_alloc(args->net, size, least, most);
+	if (!xprt) {
+		module_put(THIS_MODULE);
+		return ERR_PTR(-ENOMEM);
+	}
+	xprt->addrlen = args->addrlen;
+	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
+	error = rpcordma_addresses_format(xprt);
+	if (error) {
+		rpcordma_xprt_free(xprt);
+		return ERR_PTR(error);
+	}
+	return xprt;
+}
+
+void rpcordma_xprt_free(struct rpc_xprt *xprt)
+{
+	rpcordma_addresses_free(xprt);
+	xprt_free(xprt);
 	module_put(THIS_MODULE);
 }
 

@@ -57,7 +57,6 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	}
 	/* The reverse direction, on threads of sunrpc's clients; each as sunrpc/xprt.h has it. */
 	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args) noexcept;
-	static void close_reverse(rpc_xprt *xprt) noexcept;
 	[[nodiscard]] static int send_reverse(rpc_rqst *rqst) noexcept;
 	/* Ends the connection. What begins afterwards finds that nothing can be sent. */
 	void detach() noexcept;

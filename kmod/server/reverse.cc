@@ -38,31 +38,18 @@ void set_window(rpc_xprt *xprt, std::uint32_t calls) noexcept
 
 rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 {
-	const std::size_t length = field::xprt_create::addrlen(args);
-	if (length > kernel::Layout<sockaddr_storage>::size)
-		return kernel::error_pointer<rpc_xprt>(-kernel::EBADF);
-	if (!rpcordma_module_get())
-		return kernel::error_pointer<rpc_xprt>(-kernel::EIO);
-	rpc_xprt *const xprt = xprt_alloc(field::xprt_create::net(args), kernel::Layout<rpc_xprt>::size,
-					  reverse_credits, reverse_credits);
-	if (!xprt) {
-		rpcordma_module_put();
-		return kernel::error_pointer<rpc_xprt>(-kernel::ENOMEM);
-	}
+	rpc_xprt *const xprt =
+		rpcordma_xprt_alloc(args, kernel::Layout<rpc_xprt>::size, reverse_credits, reverse_credits);
+	if (rpcordma_pointer_error(xprt) != 0)
+		return xprt;
 	field::rpc_timeout::to_initval(timeout.get()) = reply_timeout;
 	field::rpc_timeout::to_maxval(timeout.get()) = reply_timeout;
 	field::rpc_xprt::timeout(xprt) = timeout.get();
 	field::rpc_xprt::xprt_class(xprt) = rpcordma_reverse_class();
 	field::rpc_xprt::ops(xprt) = rpcordma_reverse_ops();
 	field::rpc_xprt::prot(xprt) = kernel::XPRT_TRANSPORT_BC_RDMA;
-	field::rpc_xprt::addrlen(xprt) = length;
-	__builtin_memcpy(&field::rpc_xprt::addr(xprt), field::xprt_create::dstaddr(args), length);
 	rpcordma_xprt_set_bound(xprt);
 	rpcordma_xprt_set_connected(xprt);
-	if (const int error = rpcordma_addresses_format(xprt); error != 0) {
-		close_reverse(xprt);
-		return kernel::error_pointer<rpc_xprt>(error);
-	}
 	svc_xprt *const connection = field::xprt_create::bc_xprt(args);
 	field::rpc_xprt::max_payload(xprt) = of(connection).endpoint_->agreement().inline_thresholds.reply;
 	set_window(xprt, 1);
@@ -74,17 +61,10 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 	const std::atomic_ref<rpc_xprt *> reverse(field::svc_xprt::xpt_bc_xprt(connection));
 	if (!reverse.compare_exchange_strong(none, xprt_get(xprt))) {
 		xprt_put(xprt);
-		close_reverse(xprt);
+		rpcordma_xprt_free(xprt);
 		return kernel::error_pointer<rpc_xprt>(-kernel::EEXIST);
 	}
 	return xprt;
-}
-
-void Connection::close_reverse(rpc_xprt *xprt) noexcept
-{
-	rpcordma_addresses_free(xprt);
-	xprt_free(xprt);
-	rpcordma_module_put();
 }
 
 int Connection::send_reverse(rpc_rqst *rqst) noexcept
@@ -422,7 +402,7 @@ rpc_xprt *rpcordma_server_reverse_setup(xprt_create *args)
 
 void rpcordma_server_reverse_destroy(rpc_xprt *xprt)
 {
-	Connection::close_reverse(xprt);
+	rpcordma_xprt_free(xprt);
 }
 
 int rpcordma_server_reverse_send(rpc_rqst *rqst)
