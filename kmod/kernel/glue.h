@@ -108,9 +108,9 @@ const struct rpc_xprt_ops *rpcordma_xprt_ops(void);
 const struct xprt_class *rpcordma_xprt_class(void);
 /* Keeps the module loaded: false where it is going. */
 bool rpcordma_module_get(void);
-/* A transport to the address in `args`, with what sunrpc shows of that and slots for `least` to `most` RPCs; `size` bytes,
- * the first of them struct rpc_xprt. Keeps the module loaded until rpcordma_xprt_free(). An error pointer where the
- * address is none of IP's, or there is no memory. Process context. */
+/* A transport to the address in `args`, with what sunrpc shows of it, and slots for `least` to `most` RPCs. Has `size`
+ * bytes, the first of them struct rpc_xprt; keeps the module loaded until rpcordma_xprt_free(). An error pointer where
+ * the address is none of IP's, or there is no memory. Process context. */
 struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, size_t size, unsigned int least, unsigned int most);
 void rpcordma_xprt_free(struct rpc_xprt *xprt);
 bool rpcordma_xprt_connected(struct rpc_xprt *xprt);
