@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from disconnect import in_flight, transport, wait_for
+from disconnect import force_disconnect, in_flight, transport, wait_for
 
 WORKERS = 4
 WORK = "while :; do dd if={0} of={1} bs=1M count=4 {2}=direct 2>/dev/null || exit; done"
@@ -36,7 +36,7 @@ def main() -> None:
         workers = [start(worker) for worker in range(WORKERS)]
         wait_for("RPC in flight", lambda: in_flight(directory))
         if number % 2 == 0:
-            (directory / "dstaddr").write_text(address)
+            force_disconnect(directory, address)
         for worker in workers:
             os.killpg(worker.pid, signal.SIGKILL)
         for worker in workers:
