@@ -29,9 +29,8 @@ void require_plan(const Stream &call, const Stream &reply, InlineThresholds thre
 		  const Plan &plan)
 {
 	require(std::uint64_t{plan.header_size} + plan.inline_size <= thresholds.call, "a Call keeps its threshold");
-	require(plan.header_size >= 28 + 24ull * plan.read_segments + 16ull * plan.room_segments, "a header has its "
-												  "fields, lists and "
-												  "segments");
+	const std::uint64_t parts = 28 + 24ull * plan.read_segments + 16ull * plan.room_segments;
+	require(plan.header_size >= parts, "a header has room for its fields, lists and segments");
 	require(plan.tail_skip <= call.tail && plan.tail_skip <= 3, "no more than padding is left out");
 	if (plan.call == CallTransfer::inline_message)
 		require(plan.inline_size == call.size(), "all of a Call is inline");

@@ -190,9 +190,8 @@ void Transport::trace_accepted(const proto::ForCall &message, const proto::Accep
 	};
 	const auto chunks_refused = [&](const proto::ChunksRefused &) {
 		rpcordma_trace_error_received(peer(), xid, "ERR_CHUNK", 0, 0);
-		rpcordma_log_peer("%pISpc: ERR_CHUNK for the call 0x%08x: the server is out of memory, or its largest "
-				  "payload is below rsize "
-				  "or wsize",
+		rpcordma_log_peer("%pISpc: ERR_CHUNK for the call 0x%08x: is the server out of memory, or its largest "
+				  "payload below rsize or wsize?",
 				  peer(), xid);
 	};
 	std::visit(Overloaded{short_reply, long_reply, version_refused, chunks_refused}, accepted);

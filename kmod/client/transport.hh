@@ -147,7 +147,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
 	void trace_invalidated(Request &request, const char *by) noexcept;
-	/* Returns what to complete for who waits for that, if somebody does: once that is done, the request may be gone. */
+	/* Returns what to complete for who waits for that, if somebody does: then the request may be gone. */
 	[[nodiscard]] kernel::Completion *memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;

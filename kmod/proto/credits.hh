@@ -15,7 +15,8 @@ enum class Grant : std::uint8_t {
 	above_request,
 };
 
-/// How many calls may be outstanding on a connection; a new one has new credits. Not synchronised: its owner's lock covers it.
+/// How many calls may be outstanding on a connection; a new one has new credits. Not synchronised: its owner's lock covers
+/// it.
 class Credits {
     public:
 	/// `requested` credits are asked for in every Call; at least 1. One is available until the first Reply

@@ -13,7 +13,7 @@
 
 namespace rpcordma::verbs {
 
-/* A requester posts so many Receives beyond those that it needs whenever there are too few; queues have room for them. */
+/* A requester posts so many Receives beyond those that it needs when there are too few; queues have room for them. */
 inline constexpr std::uint32_t receive_batch = 7;
 
 class ReceiveQueue;

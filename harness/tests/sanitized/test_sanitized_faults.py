@@ -7,8 +7,8 @@ Never a hang, a leak or wrong data. What was injected is counted: too little of 
 import pytest
 from work import PATIENCE, disconnect, mounted, move_files, verified_io, wait_for_round
 
-from lab.fault_injection import failing_allocations, failing_connections
 from lab.errors import CommandFailed
+from lab.fault_injection import failing_allocations, failing_connections
 from lab.nfs import script
 from lab.solo import Solo
 
