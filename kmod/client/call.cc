@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The way of a Call: planned in proto/, its memory registered, its header encoded, all posted as one chain. */
 #include <algorithm>
+#include <optional>
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
@@ -154,12 +155,6 @@ Transport::Sent Transport::held(const rpc_rqst *rqst, const char *reason, Sent r
 	return result;
 }
 
-Transport::Sent Transport::impossible(const rpc_rqst *rqst, const char *reason) noexcept
-{
-	rpcordma_trace_call_impossible(peer(), static_cast<u32>(xid_of(rqst)), reason);
-	return Sent::too_large;
-}
-
 void Transport::room() noexcept
 {
 	room_events_.fetch_add(1);
@@ -170,46 +165,20 @@ void Transport::room() noexcept
 
 Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 {
-	verbs::Endpoint &endpoint = *endpoint_;
-	xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
-	xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst);
-	std::uint32_t receives;
-	{
-		kernel::Guard guard(lock_);
-		if (in_flight_ >= credits_.limit()) {
-			/* Nobody waits for a reply, so no timer will find out that none comes. */
-			if (abandoned_ == in_flight_)
-				give_up("credits held by abandoned calls");
-			return held(rqst, "credits", Sent::no_room);
-		}
-		receives = in_flight_ + 1 + reverse_receives();
-	}
-	if (endpoint.receives().provide(receives, verbs::receive_batch, kernel::GFP_ATTEMPT) < receives)
-		return held(rqst, "receives", Sent::no_memory);
-	if ((field::xdr_buf::flags(&reply) & kernel::XDRBUF_SPARSE_PAGES) != 0 &&
-	    rpcordma_fill_sparse_pages(&reply) != 0)
-		return held(rqst, "pages", Sent::no_memory);
-
-	const proto::RegistrationLimits limits = endpoint.registrations().limits();
-	const Runs call_runs(call);
-	const Runs reply_runs(reply);
-	const auto plan = proto::plan_transfer(stream_of(call, kernel::XDRBUF_WRITE), count_segments(call_runs, limits),
-					       stream_of(reply, kernel::XDRBUF_READ),
-					       count_segments(reply_runs, limits),
-					       endpoint.agreement().inline_thresholds, reduction_for(rqst));
+	if (const auto obstacle = prepare(rqst))
+		return *obstacle;
+	const Runs call(field::rpc_rqst::rq_snd_buf(rqst));
+	const Runs reply(field::rpc_rqst::rq_rcv_buf(rqst));
+	const auto plan = plan_call(rqst, call, reply);
 	if (!plan)
-		return impossible(rqst, verbs::name_of(plan.error()));
-	const std::uint32_t reads = plan->read_segments;
-	const std::uint32_t room = plan->room_segments;
-	if (reads > Request::most_segments || room > Request::most_segments || reads + room > endpoint.most_segments())
-		return impossible(rqst, "too many segments");
-	rpcordma_trace_call_planned(peer(), static_cast<u32>(xid_of(rqst)), verbs::name_of(plan->call),
-				    verbs::name_of(plan->reply), plan->header_size, plan->inline_size, reads, room);
+		return Sent::too_large;
 
+	verbs::Endpoint &endpoint = *endpoint_;
+	const std::uint32_t segments = plan->read_segments + plan->room_segments;
 	/* A registration, an invalidation for each, and the Send. */
-	const std::uint32_t requests = 2 * (reads + room) + 1;
+	const std::uint32_t requests = 2 * segments + 1;
 	verbs::Registrations taken;
-	if (!endpoint.registrations().take(reads + room, taken))
+	if (!endpoint.registrations().take(segments, taken))
 		return held(rqst, "registrations", Sent::no_room);
 	/* What a Call holds here until its Reply comes must not be in the way of what the responder wants before. */
 	verbs::SendBuffer *const buffer = endpoint.sends().begin(requests, kernel::GFP_ATTEMPT, reverse_credits);
@@ -219,7 +188,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	}
 	request.rqst_ = rqst;
 	verbs::Chain chain;
-	if (!advertise(request, call_runs, reply_runs, *plan, taken, chain)) {
+	if (!advertise(request, call, reply, *plan, taken, chain)) {
 		endpoint.sends().abandon(*buffer, requests);
 		endpoint.registrations().put_back(taken);
 		give_back_memory(request);
@@ -231,18 +200,73 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 
 	count(request, *plan);
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
-	rpcordma_trace_call_sent(peer(), static_cast<u32>(xid_of(rqst)), size, reads + room,
+	rpcordma_trace_call_sent(peer(), static_cast<u32>(xid_of(rqst)), size, segments,
 				 static_cast<u32>(field::rpc_rqst::rq_ntrans(rqst)));
+	return post(request, *buffer, size, chain) ? Sent::yes : Sent::not_connected;
+}
+
+/* A credit, a Receive for the Reply, and pages for what it brings. Returns what the Call has to wait for. */
+std::optional<Transport::Sent> Transport::prepare(rpc_rqst *rqst) noexcept
+{
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		if (in_flight_ >= credits_.limit()) {
+			/* Nobody waits for a reply, so no timer will find out that none comes. */
+			if (abandoned_ == in_flight_)
+				give_up("credits held by abandoned calls");
+			return held(rqst, "credits", Sent::no_room);
+		}
+		receives = in_flight_ + 1 + reverse_receives();
+	}
+	if (endpoint_->receives().provide(receives, verbs::receive_batch, kernel::GFP_ATTEMPT) < receives)
+		return held(rqst, "receives", Sent::no_memory);
+	xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst);
+	if ((field::xdr_buf::flags(&reply) & kernel::XDRBUF_SPARSE_PAGES) != 0 &&
+	    rpcordma_fill_sparse_pages(&reply) != 0)
+		return held(rqst, "pages", Sent::no_memory);
+	return std::nullopt;
+}
+
+/* Nothing: it can never be sent. */
+std::optional<proto::Plan> Transport::plan_call(const rpc_rqst *rqst, const Runs &call, const Runs &reply) noexcept
+{
+	const auto xid = static_cast<u32>(xid_of(rqst));
+	const auto impossible = [&](const char *reason) {
+		rpcordma_trace_call_impossible(peer(), xid, reason);
+		return std::nullopt;
+	};
+	const proto::RegistrationLimits limits = endpoint_->registrations().limits();
+	const auto plan = proto::plan_transfer(stream_of(field::rpc_rqst::rq_snd_buf(rqst), kernel::XDRBUF_WRITE),
+					       count_segments(call, limits),
+					       stream_of(field::rpc_rqst::rq_rcv_buf(rqst), kernel::XDRBUF_READ),
+					       count_segments(reply, limits), endpoint_->agreement().inline_thresholds,
+					       reduction_for(rqst));
+	if (!plan)
+		return impossible(verbs::name_of(plan.error()));
+	const std::uint32_t reads = plan->read_segments;
+	const std::uint32_t room = plan->room_segments;
+	if (reads > Request::most_segments || room > Request::most_segments ||
+	    reads + room > endpoint_->most_segments())
+		return impossible("too many segments");
+	rpcordma_trace_call_planned(peer(), xid, verbs::name_of(plan->call), verbs::name_of(plan->reply),
+				    plan->header_size, plan->inline_size, reads, room);
+	return *plan;
+}
+
+bool Transport::post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
+		     const verbs::Chain &chain) noexcept
+{
 	/* In one with the posting: a peer that guesses XIDs must not be answered before its turn. */
 	kernel::Guard guard(lock_);
 	request.state_ = Request::State::sent;
 	request.connection_ = connection_;
 	in_flight_++;
-	if (reads + room != 0) {
+	if (request.read_count_ + request.room_count_ != 0) {
 		request.memory_ = Request::Memory::advertised;
 		advertising_.push_back(request);
 	}
-	return endpoint.sends().post(*buffer, size, chain, {}) ? Sent::yes : Sent::not_connected;
+	return endpoint_->sends().post(buffer, size, chain, {});
 }
 
 bool Transport::advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,

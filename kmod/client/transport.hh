@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "client/request.hh"
 #include "client/reverse.hh"
@@ -107,13 +108,17 @@ class Transport final : private verbs::Endpoint::User {
 	/* call.cc */
 	enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 	[[nodiscard]] Sent transmit(Request &request, rpc_rqst *rqst) noexcept;
+	[[nodiscard]] std::optional<Sent> prepare(rpc_rqst *rqst) noexcept;
+	[[nodiscard]] std::optional<proto::Plan> plan_call(const rpc_rqst *rqst, const Runs &call,
+							   const Runs &reply) noexcept;
 	[[nodiscard]] bool advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,
 				     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	[[nodiscard]] std::uint32_t fill(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
 					 std::span<std::byte> message) noexcept;
+	[[nodiscard]] bool post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
+				const verbs::Chain &chain) noexcept;
 	[[nodiscard]] int wait_for_room(std::uint32_t seen) noexcept;
 	[[nodiscard]] Sent held(const rpc_rqst *rqst, const char *reason, Sent result) noexcept;
-	[[nodiscard]] Sent impossible(const rpc_rqst *rqst, const char *reason) noexcept;
 	void trace_advertised(const Request &request, const rpc_rqst *rqst, const proto::Plan &plan) noexcept;
 	void count(const Request &request, const proto::Plan &plan) noexcept;
 

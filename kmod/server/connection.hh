@@ -127,6 +127,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* reverse.cc */
 	friend class OfferedCall;
 	[[nodiscard]] int send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int wait_for_reverse_room(rpc_xprt *xprt, std::uint32_t seen) noexcept;
 	[[nodiscard]] std::uint32_t fill_reverse(const proto::ReversePlan &plan, rpc_rqst *rqst,
 						 const OfferedCall *offered, std::span<std::byte> message) noexcept;
 	[[nodiscard]] bool is_offered(wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_);

@@ -95,18 +95,13 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const std::uint32_t requests = 2 * registrations + 1;
 	const std::uint32_t seen = room_events_.load();
 	verbs::Registrations taken;
-	const auto wait = [&] {
-		endpoint_->registrations().put_back(taken);
-		xprt_wait_for_buffer_space(xprt);
-		if (room_events_.load() != seen)
-			xprt_write_space(xprt);
-		return -kernel::EAGAIN;
-	};
 	/* Those of Calls that nobody answers come back with the end of the connection only. */
 	if (!endpoint_->registrations().take(registrations, taken))
 		return -kernel::EMSGSIZE;
-	if (room_.is_crowded() || !endpoint_->sends().reserve(requests))
-		return wait();
+	if (room_.is_crowded() || !endpoint_->sends().reserve(requests)) {
+		endpoint_->registrations().put_back(taken);
+		return wait_for_reverse_room(xprt, seen);
+	}
 	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_ATTEMPT);
 	if (!buffer) {
 		endpoint_->sends().release(requests);
@@ -116,10 +111,8 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	kernel::Owned<OfferedCall> offered;
 	verbs::Chain chain;
 	if (registrations != 0) {
-		offered.reset(new (kernel::GFP_ATTEMPT) OfferedCall(*this, xid));
-		if (!offered || !offered->offer(*plan, rqst, endpoint_->registrations().limits(), taken, chain)) {
-			if (offered)
-				offered->take_back(taken);
+		offered = OfferedCall::make(*this, xid, *plan, rqst, endpoint_->registrations().limits(), taken, chain);
+		if (!offered) {
 			endpoint_->registrations().put_back(taken);
 			endpoint_->sends().abandon(*buffer, requests);
 			return -kernel::ENOBUFS;
@@ -139,6 +132,15 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	offered_.push_back(*offered.release());
 	any_offered_.store(true);
 	return endpoint_->sends().post(*buffer, message_size, chain, {}) ? 0 : -kernel::ENOTCONN;
+}
+
+/* `seen` is the number of room events before the attempt: one since then may have been what it waited for. */
+int Connection::wait_for_reverse_room(rpc_xprt *xprt, std::uint32_t seen) noexcept
+{
+	xprt_wait_for_buffer_space(xprt);
+	if (room_events_.load() != seen)
+		xprt_write_space(xprt);
+	return -kernel::EAGAIN;
 }
 
 /* Writes the header, and what follows it in a message; returns the size of both. */
@@ -336,6 +338,17 @@ OfferedCall::OfferedCall(Connection &connection, wire::Xid its_xid) noexcept
 	, xid(its_xid)
 	, owner_(connection)
 {
+}
+
+kernel::Owned<OfferedCall> OfferedCall::make(Connection &connection, wire::Xid xid, const proto::ReversePlan &plan,
+					     rpc_rqst *rqst, proto::RegistrationLimits limits,
+					     verbs::Registrations &taken, verbs::Chain &chain) noexcept
+{
+	kernel::Owned<OfferedCall> call(new (kernel::GFP_ATTEMPT) OfferedCall(connection, xid));
+	if (!call || call->offer(plan, rqst, limits, taken, chain))
+		return call;
+	call->take_back(taken);
+	return {};
 }
 
 bool OfferedCall::offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,

@@ -18,13 +18,13 @@ class Connection;
 /* Its memory is its own, so that sunrpc may give the RPC up at any time. Owned by the connection. */
 class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCall>, public verbs::Signal {
     public:
-	OfferedCall(Connection &connection, wire::Xid xid) noexcept;
-
 	/* Makes memory for what the plan has travel by chunks, fills it, and appends its registration to the chain. `taken`
-	 * has a registration for each. False where there is no memory, or where it is more than a registration covers:
-	 * then take_back() is due. */
-	[[nodiscard]] bool offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
-				 verbs::Registrations &taken, verbs::Chain &chain) noexcept;
+	 * has a registration for each. Null where there is no memory, or where it is more than a registration covers: then
+	 * `taken` has all of them again, and the chain is not to be posted. */
+	[[nodiscard]] static kernel::Owned<OfferedCall> make(Connection &connection, wire::Xid xid,
+							     const proto::ReversePlan &plan, rpc_rqst *rqst,
+							     proto::RegistrationLimits limits,
+							     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	/* Unmaps what is registered, and moves it to `to`. The peer can no longer reach it. */
 	void take_back(verbs::Registrations &to) noexcept;
 
@@ -56,6 +56,10 @@ class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCa
 	std::uint32_t credits = 0;
 
     private:
+	OfferedCall(Connection &connection, wire::Xid xid) noexcept;
+	/* False: take_back() is due. */
+	[[nodiscard]] bool offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
+				 verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	[[nodiscard]] wire::SegmentArray room() const noexcept
 	{
 		return {&room_, reply_ ? 1u : 0u};
