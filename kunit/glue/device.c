@@ -76,6 +76,8 @@ struct rpcordma_fake {
 	u32 fail[RPCORDMA_FAKE_VERBS];
 	u32 fail_request;
 	u32 fail_status;
+	void (*receive_watcher)(void *data);
+	void *watcher_data;
 
 	void *remote;
 	void *arrived;
@@ -490,6 +492,8 @@ static int post_recv(struct ib_qp *qp, const struct ib_recv_wr *request, const s
 	int error;
 
 	for (; request; request = request->next) {
+		if (fake->receive_watcher)
+			fake->receive_watcher(fake->watcher_data);
 		error = post_one_receive(fake, request);
 		if (error) {
 			*bad = request;
@@ -1003,6 +1007,12 @@ void rpcordma_fake_fail(struct rpcordma_fake *fake, enum rpcordma_fake_verb verb
 		fake->dma.fail_nth = nth;
 	else
 		fake->fail[verb] = nth;
+}
+
+void rpcordma_fake_watch_receives(struct rpcordma_fake *fake, void (*watcher)(void *data), void *data)
+{
+	fake->receive_watcher = watcher;
+	fake->watcher_data = data;
 }
 
 void rpcordma_fake_fail_request(struct rpcordma_fake *fake, u32 nth, u32 status)

@@ -55,6 +55,8 @@ enum rpcordma_fake_verb {
 
 /* The nth from now fails, once; work requests count one by one. Zero: none. */
 void rpcordma_fake_fail(struct rpcordma_fake *fake, enum rpcordma_fake_verb verb, u32 nth);
+/* Is called before each Receive is taken, within the call that posts it; null: nothing is. */
+void rpcordma_fake_watch_receives(struct rpcordma_fake *fake, void (*watcher)(void *data), void *data);
 /* The nth work request executed from now fails with a status (enum ib_wc_status). */
 void rpcordma_fake_fail_request(struct rpcordma_fake *fake, u32 nth, u32 status);
 

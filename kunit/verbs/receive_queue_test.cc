@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "kunit/verbs/fake.hh"
 
+#include <algorithm>
+
 #include "verbs/receive_queue.hh"
 
 namespace rpcordma::kunit {
@@ -177,6 +179,31 @@ TEST(Provide, WithEnoughPosted_PostsNothing)
 	EXPECT_EQ(receives.provide(4, 4), 4u);
 	EXPECT_EQ(receives.provide(5, 4), 8u);
 	EXPECT_EQ(live_objects.receive_buffers.load(), 8);
+}
+
+/* Who relies on the number has the peer send messages for them. */
+TEST(Provide, OfAnother_CountsAReceiveOnceTheDeviceHasIt)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 16);
+	ASSERT_EQ(receives.provide(3), 3u);
+	struct Other {
+		Receives &receives;
+		u32 looks = 0;
+		u32 most = 0;
+	} other{receives};
+	const auto look = [](void *data) {
+		auto &looking = *static_cast<Other *>(data);
+		looking.looks++;
+		looking.most = std::max(looking.most, looking.receives.provide(0));
+	};
+	rpcordma_fake_watch_receives(fake, look, &other);
+	EXPECT_EQ(receives.provide(8), 8u);
+	rpcordma_fake_watch_receives(fake, nullptr, nullptr);
+	EXPECT_EQ(other.looks, 5u);
+	EXPECT_EQ(other.most, 3u);
+	EXPECT_EQ(receives.provide(0), 8u);
 }
 
 TEST(Provide, WhileMessagesAreHeld_MakesMore)
