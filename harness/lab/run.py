@@ -6,8 +6,14 @@ import subprocess
 
 from lab.paths import CHECKOUT
 
+
+def switched_on(variable: str) -> bool:
+    """Whether the environment has it, other than empty or 0."""
+    return os.environ.get(variable, "") not in ("", "0")
+
+
 # Full counts, and everything that takes long.
-FULL = os.environ.get("FULL", "") not in ("", "0")
+FULL = switched_on("FULL")
 
 
 def commit() -> str:

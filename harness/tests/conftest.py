@@ -5,11 +5,11 @@ A cell is a pair of kernels, the transport of each, and an NFS version. The envi
 much is run:
 
     FULL=1                               every cell, at full count
+    RESUME=1                             only what has not passed yet, in a run like this
     RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the place of ours in clients,
     RPCORDMA_SERVER_TRANSPORT=stock      in servers, to try the tests
 """
 
-import json
 import os
 import signal
 import sys
@@ -23,17 +23,18 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from lab import Kernel, Pair  # noqa: E402
+from lab import Kernel, Pair, results  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
-from lab.paths import CHECKOUT, LOGS  # noqa: E402
-from lab.run import FULL, commit  # noqa: E402
+from lab.paths import LOGS  # noqa: E402
+from lab.run import FULL, commit, switched_on  # noqa: E402
 
 # What stands for our transport in clients, and in servers.
 CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
 SERVER_TRANSPORT = os.environ.get("RPCORDMA_SERVER_TRANSPORT", OURS)
 STARTED = time.strftime("%Y%m%d-%H%M%S")
-RESULTS = CHECKOUT / "build" / "results" / f"{STARTED}.jsonl"
 LOG_DIRECTORY = LOGS / f"check-{STARTED}"
+# How many tests have passed already.
+LEFT_OUT = pytest.StashKey[int]()
 
 VERSIONS = ("3", "4.0", "4.1", "4.2")
 KERNELS = ("6.1", "6.12")
@@ -118,12 +119,32 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("cell", cells_of(metafunc), ids=str)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
     """Sorts by kernels and transports, so that each pair is booted once; the short come first."""
+    if switched_on("RESUME"):
+        leave_out_what_has_passed(config, items)
+
     def key(item: pytest.Function) -> tuple[tuple[int, int], bool, bool]:
         return (item.callspec.params["cell"].place(), bool(item.get_closest_marker("last")),
                 not item.get_closest_marker("every_cell"))
     items.sort(key=key)
+
+
+def leave_out_what_has_passed(config: pytest.Config, items: list[pytest.Function]) -> None:
+    """Deselects the tests whose latest outcome that was kept, in a run like this, is that."""
+    latest = results.latest(FULL, stock=STOCK in (CLIENT_TRANSPORT, SERVER_TRANSPORT))
+    passed = {name for name, record in latest.items() if record["outcome"] == "passed"}
+    done = [item for item in items if results.name_of(item.nodeid) in passed]
+    items[:] = [item for item in items if results.name_of(item.nodeid) not in passed]
+    config.hook.pytest_deselected(items=done)
+    config.stash[LEFT_OUT] = len(done)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """That nothing is left to run is no failure, unless there never was anything."""
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and session.config.stash.get(LEFT_OUT, 0):
+        session.exitstatus = pytest.ExitCode.OK
 
 
 # Fixtures
@@ -219,14 +240,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keeps the outcome of each test for scripts/results."""
     if report.when != "call" and not report.failed:
         return
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    name, _, where = report.nodeid.partition("::")[2].partition("[")
-    record = {"test": name, "where": where.removesuffix("]"), "outcome": report.outcome,
-              "seconds": round(report.duration, 1), "full": FULL, "client": CLIENT_TRANSPORT,
-              "server": SERVER_TRANSPORT,
-              "commit": commit(), "time": time.strftime("%Y-%m-%d %H:%M:%S")}
-    with RESULTS.open("a", encoding="utf-8") as results:
-        results.write(json.dumps(record) + "\n")
+    test, where = results.name_of(report.nodeid)
+    results.keep(STARTED, {
+        "test": test, "where": where, "outcome": report.outcome,
+        "seconds": round(report.duration, 1), "full": FULL, "client": CLIENT_TRANSPORT,
+        "server": SERVER_TRANSPORT, "commit": commit(),
+        "time": time.strftime("%Y-%m-%d %H:%M:%S")})
     if report.failed:
         # Here at once, while pytest shows it when all tests have run.
         LOG_DIRECTORY.mkdir(parents=True, exist_ok=True)
