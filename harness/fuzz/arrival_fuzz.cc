@@ -8,6 +8,7 @@
 #include "harness/fuzz/require.hh"
 #include "harness/unit/stream_model.hh"
 #include "proto/assembly.hh"
+#include "proto/reverse.hh"
 
 using namespace rpcordma;
 using fuzz::require;
@@ -140,6 +141,8 @@ void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fix
 	const bool is_error = fixed.type == RPCRDMA_V1_ERROR;
 	const auto *ignored = std::get_if<proto::Ignored>(&arrival);
 	require((ignored != nullptr) == is_error, "errors are ignored, and nothing else");
+	const auto refused_call = proto::refused_call(message);
+	require(!refused_call || (is_error && *refused_call == fixed.xid), "an error ends the Call that it names");
 	if (const auto *refused = std::get_if<proto::Refused>(&arrival)) {
 		require(refused->xid == fixed.xid && refused->version == fixed.version, "an answer is to its message");
 		require((refused->with == proto::Refusal::version) == (fixed.version != RPCRDMA_V1), "a version is "

@@ -93,5 +93,31 @@ TEST(ReverseAnswer, IsNoCallOfTheForwardDirection)
 	EXPECT_FALSE(may_answer({7, 1, 3, 2, 0, 0, 0, 0, 0}));
 }
 
+std::optional<wire::Xid> refused(std::initializer_list<std::uint32_t> words)
+{
+	return proto::refused_call(message(words));
+}
+
+TEST(ReverseRefusal, OfAnyKind_NamesItsCall)
+{
+	EXPECT_EQ(refused({7, 1, 3, 4, 2}), wire::Xid{7});
+	EXPECT_EQ(refused({8, 1, 3, 4, 1, 1, 1}), wire::Xid{8});
+}
+
+TEST(ReverseRefusal, ThatCannotBeDecoded_IsNone)
+{
+	EXPECT_FALSE(refused({7, 1, 3, 4}));
+	EXPECT_FALSE(refused({7, 1, 3, 4, 9}));
+	EXPECT_FALSE(refused({7, 1, 3, 4, 1, 1}));
+}
+
+TEST(ReverseRefusal, IsNoOtherMessage)
+{
+	EXPECT_FALSE(refused({7, 1, 3}));
+	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
+	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0}));
+	EXPECT_FALSE(refused({7, 1, 3, 1, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+}
+
 } // namespace
 } // namespace rpcordma::unit

@@ -90,9 +90,10 @@ void Transport::attempt() noexcept
 		failed_ = true;
 		rpcordma_trace_connect_failed(peer(), verbs::name_of(outcome));
 	}
-	xprt_unlock_connect(xprt_, this);
-	/* Those that wait are to look again, or are told why there is no connection. */
+	/* Those that wait are to look again, or are told why there is no connection. Not after the lock is given up: a Call
+	 * that was sent meanwhile would be sent again. */
 	xprt_wake_pending_tasks(xprt_, connected ? -kernel::EAGAIN : errno_of(outcome));
+	xprt_unlock_connect(xprt_, this);
 	rpcordma_reclaim_scope_leave(scope);
 }
 

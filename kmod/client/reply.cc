@@ -106,10 +106,14 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	const std::optional<std::uint32_t> credits = proto::grant_of(message);
 	auto grant = proto::Grant::usual;
 	bool awaited;
+	bool is_late;
 	bool advertising;
 	{
 		kernel::Guard guard(lock_);
-		awaited = request.state_ == Request::State::sent && request.connection_ == connection_;
+		const bool is_sent = request.state_ == Request::State::sent;
+		/* It timed out, its memory is being taken from the peer, and it will be sent again. */
+		is_late = is_sent && request.memory_ == Request::Memory::returning;
+		awaited = is_sent && !is_late && request.connection_ == connection_;
 		advertising = request.memory_ == Request::Memory::advertised;
 		if (awaited) {
 			request.state_ = Request::State::replied;
@@ -119,9 +123,12 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	}
 	if (!awaited) {
 		check_stray_invalidation(buffer);
-		statistics_.bad_replies++;
 		rpcordma_trace_reply_unmatched(peer(), static_cast<u32>(message.xid), "no reply awaited");
-		rpcordma_log_peer("%pISpc: a second reply to the call 0x%08x", peer(), static_cast<u32>(message.xid));
+		if (!is_late) {
+			statistics_.bad_replies++;
+			rpcordma_log_peer("%pISpc: a second reply to the call 0x%08x", peer(),
+					  static_cast<u32>(message.xid));
+		}
 		return let_go(rqst, buffer);
 	}
 	if (grant != proto::Grant::usual) [[unlikely]]

@@ -221,8 +221,13 @@ bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segme
 	const auto prepare = [&](verbs::Transfer &transfer) {
 		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction) == 0;
 	};
-	return reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2, direction,
-					 kernel::GFP_ATTEMPT, next, prepare, request.transfers_, chain);
+	/* The kernel's helper allocates as if it might wait for anything, such as for a Reply that comes by this context. */
+	const unsigned int scope = rpcordma_reclaim_scope_enter(false);
+	const bool prepared = reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2,
+							direction, kernel::GFP_ATTEMPT, next, prepare,
+							request.transfers_, chain);
+	rpcordma_reclaim_scope_leave(scope);
+	return prepared;
 }
 
 /* Posts what the send queue has room for now. The rest has its turn when there is more. */

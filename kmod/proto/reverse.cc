@@ -30,4 +30,15 @@ bool may_answer_reverse_call(const wire::Header &message) noexcept
 	       std::holds_alternative<wire::VersionError>(message.body);
 }
 
+std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept
+{
+	wire::Reader reader(message);
+	const auto fixed = wire::FixedFields::decode(reader);
+	if (!fixed || fixed->type != RPCRDMA_V1_ERROR) [[likely]]
+		return std::nullopt;
+	if (!wire::decode(message))
+		return std::nullopt;
+	return fixed->xid;
+}
+
 } // namespace rpcordma::proto

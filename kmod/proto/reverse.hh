@@ -45,4 +45,8 @@ struct ReverseRoom {
 /// without a Read list (a Long Call of the forward direction has one), or an RDMA_ERROR.
 [[nodiscard]] bool may_answer_reverse_call(const wire::Header &message) noexcept;
 
+/// The XID of the Call that an RDMA_ERROR ends (rfc5666bis-04, 5.5); none where the message is something else, or an error
+/// that cannot be decoded. A responder's Calls are the only ones that it may get such an answer to.
+[[nodiscard]] std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept;
+
 } // namespace rpcordma::proto

@@ -204,6 +204,11 @@ void Connection::lost() noexcept
 void Connection::room() noexcept
 {
 	room_.room();
+	reverse_room();
+}
+
+void Connection::reverse_room() noexcept
+{
 	room_events_.fetch_add(1);
 	if (rpc_xprt *const reverse = field::svc_xprt::xpt_bc_xprt(xprt()))
 		xprt_write_space(reverse);
@@ -215,10 +220,16 @@ void Connection::remember_failure(const verbs::Signal &signal, wire::Xid xid) no
 		service().remember_failure(requester_, xid);
 }
 
+/* Calls of the reverse direction give way to who waits here, and have to hear of it when nobody does any more. */
+template <typename Attempt> RoomQueue::Outcome Connection::acquire(Attempt attempt) noexcept
+{
+	return room_.acquire(patience, attempt, [this] { reverse_room(); });
+}
+
 bool Connection::prepare(verbs::Transfer &transfer, const wire::Segment &remote, verbs::Direction direction) noexcept
 {
 	int error = 0;
-	const auto outcome = room_.acquire(patience, [&] {
+	const auto outcome = acquire([&] {
 		error = transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), remote, direction);
 		return error != -kernel::EAGAIN;
 	});
@@ -232,7 +243,7 @@ bool Connection::reserve(std::uint32_t requests) noexcept
 		return true;
 	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
 	rpcordma_trace_send_waits(peer(), requests);
-	const auto outcome = room_.acquire(patience, [&sends, requests] { return sends.reserve(requests); });
+	const auto outcome = acquire([&sends, requests] { return sends.reserve(requests); });
 	if (outcome == RoomQueue::Outcome::timed_out)
 		endpoint_->lose("send queue", "full for too long");
 	return outcome == RoomQueue::Outcome::granted;

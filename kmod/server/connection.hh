@@ -76,6 +76,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void lost() noexcept override;
 	void room() noexcept override;
 	void established() noexcept override;
+	void reverse_room() noexcept;
+	template <typename Attempt> [[nodiscard]] RoomQueue::Outcome acquire(Attempt attempt) noexcept;
 	void remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept;
 	[[nodiscard]] bool prepare(verbs::Transfer &transfer, const wire::Segment &remote,
 				   verbs::Direction direction) noexcept;
@@ -131,13 +133,14 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] std::uint32_t fill_reverse(const proto::ReversePlan &plan, rpc_rqst *rqst,
 						 const OfferedCall *offered, std::span<std::byte> message) noexcept;
 	[[nodiscard]] bool is_offered(wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool are_returning() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] OfferedCall *find_offered(wire::Xid xid) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool take_reverse_reply(const verbs::ReceiveBuffer &buffer) noexcept;
 	[[nodiscard]] bool take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
 	void fence(OfferedCall &call, const verbs::ReceiveBuffer &buffer) noexcept;
 	void fenced(OfferedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
 	void complete_reverse(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept;
-	void fail_reverse(wire::Xid xid) noexcept;
+	[[nodiscard]] bool fail_reverse(wire::Xid xid) noexcept;
 	void forget_offered() noexcept RPCORDMA_REQUIRES(lock_);
 
 	Counted counted_{live_objects.connections};

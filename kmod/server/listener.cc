@@ -2,6 +2,7 @@
 #include "server/listener.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
@@ -70,7 +71,8 @@ int Listener::listen() noexcept
 	rpcordma_svc_set_local(xprt(), bound);
 	{
 		kernel::Guard guard(lock_);
-		error = useless_ == id ? -kernel::ENODEV : 0;
+		/* The next identifier may have the same address. */
+		error = std::exchange(useless_, nullptr) == id ? -kernel::ENODEV : 0;
 		if (error == 0 && !is_detached_) {
 			id_ = id;
 			return 0;

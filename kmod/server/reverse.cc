@@ -64,6 +64,9 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 		rpcordma_xprt_free(xprt);
 		return kernel::error_pointer<rpc_xprt>(-kernel::EEXIST);
 	}
+	/* lost() looks for it once, which may have been before. */
+	if (of(connection).endpoint_->is_lost())
+		xprt_disconnect_done(xprt);
 	return xprt;
 }
 
@@ -94,10 +97,11 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	/* A registration and an invalidation each, and the Send. */
 	const std::uint32_t requests = 2 * registrations + 1;
 	const std::uint32_t seen = room_events_.load();
+	const bool some_return = registrations != 0 && are_returning();
 	verbs::Registrations taken;
 	/* Those of Calls that nobody answers come back with the end of the connection only. */
 	if (!endpoint_->registrations().take(registrations, taken))
-		return -kernel::EMSGSIZE;
+		return some_return ? wait_for_reverse_room(xprt, seen) : -kernel::EMSGSIZE;
 	if (room_.is_crowded() || !endpoint_->sends().reserve(requests)) {
 		endpoint_->registrations().put_back(taken);
 		return wait_for_reverse_room(xprt, seen);
@@ -138,7 +142,7 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 int Connection::wait_for_reverse_room(rpc_xprt *xprt, std::uint32_t seen) noexcept
 {
 	xprt_wait_for_buffer_space(xprt);
-	if (room_events_.load() != seen)
+	if (room_events_.load() != seen || endpoint_->is_lost())
 		xprt_write_space(xprt);
 	return -kernel::EAGAIN;
 }
@@ -171,6 +175,12 @@ bool Connection::is_offered(wire::Xid xid) noexcept
 	return find_offered(xid) != nullptr;
 }
 
+bool Connection::are_returning() noexcept
+{
+	kernel::Guard guard(lock_);
+	return !returning_.empty();
+}
+
 OfferedCall *Connection::find_offered(wire::Xid xid) noexcept
 {
 	OfferedCall *found = nullptr;
@@ -189,6 +199,10 @@ bool Connection::take_reverse_reply(const verbs::ReceiveBuffer &buffer) noexcept
 		return false;
 	if (any_offered_.load() && take_offered_reply(buffer))
 		return true;
+	if (const auto refused = proto::refused_call(message)) [[unlikely]] {
+		rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(*refused), "RDMA_ERROR");
+		return fail_reverse(*refused);
+	}
 	if (!proto::may_be_reverse_reply(message))
 		return false;
 	const proto::Arrival arrival = proto::classify_arrival(message);
@@ -230,7 +244,7 @@ bool Connection::take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept
 	else if (in_chunk)
 		call->written = in_chunk->length;
 	else
-		fail_reverse(xid);
+		(void)fail_reverse(xid);
 	call->credits = message->fixed.credits;
 	fence(*call, buffer);
 	return true;
@@ -275,7 +289,7 @@ void Connection::fenced(OfferedCall &call) noexcept
 		if (proto::payload_is_reply(reply, call.xid))
 			complete_reverse(call.xid, reply, call.credits);
 		else
-			fail_reverse(call.xid);
+			(void)fail_reverse(call.xid);
 	}
 	{
 		kernel::Guard guard(lock_);
@@ -300,8 +314,8 @@ void Connection::complete_reverse(wire::Xid xid, wire::Bytes reply, std::uint32_
 	xprt_complete_rqst(field::rpc_rqst::rq_task(rqst), static_cast<int>(size));
 }
 
-/* With EIO: the peer does not take the Call, or its Reply makes no sense. */
-void Connection::fail_reverse(wire::Xid xid) noexcept
+/* With EIO: the peer does not take the Call, or its Reply makes no sense. False: nobody waits for a Reply to that. */
+bool Connection::fail_reverse(wire::Xid xid) noexcept
 {
 	rpc_xprt *const xprt = field::svc_xprt::xpt_bc_xprt(this->xprt());
 	const proto::FailureReply reply(xid, proto::Failure::unintelligible);
@@ -310,11 +324,12 @@ void Connection::fail_reverse(wire::Xid xid) noexcept
 	kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt));
 	rpc_rqst *const rqst = xprt_lookup_rqst(xprt, __builtin_bswap32(static_cast<u32>(xid)));
 	if (!rqst)
-		return;
+		return false;
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
 	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, const_cast<std::byte *>(bytes.data()), size);
 	rpcordma_task_ask_once(task);
 	xprt_complete_rqst(task, static_cast<int>(size));
+	return true;
 }
 
 /* Nothing completes any more: the memory of Calls that have no answer comes back. */

@@ -21,8 +21,9 @@ class RoomQueue {
 	}
 	/* Calls `attempt` until it returns true: at once where nobody waits, else, one thread at a time and after each room(),
 	 * in the order of arrival. A thread whose turn it is waits for no longer than `patience` jiffies. `attempt` may
-	 * sleep. Process context. */
-	template <typename Attempt> [[nodiscard]] Outcome acquire(unsigned long patience, Attempt attempt) noexcept
+	 * sleep. Where others could see this thread wait, `waits_no_more` is called in the end. Process context. */
+	template <typename Attempt, typename Left>
+	[[nodiscard]] Outcome acquire(unsigned long patience, Attempt attempt, Left waits_no_more) noexcept
 	{
 		if (!is_crowded() && attempt())
 			return Outcome::granted;
@@ -48,6 +49,7 @@ class RoomQueue {
 			}
 		}
 		leave(waiter);
+		waits_no_more();
 		return outcome;
 	}
 	/* There may be room now. Any context that may take a spinlock. */

@@ -390,6 +390,9 @@ void Endpoint::stop() noexcept
 {
 	/* What fails from here on is meant to. */
 	lost_.store(true);
+	/* An event from before may be on its way to the user still. */
+	rdma_lock_handler(id_);
+	rdma_unlock_handler(id_);
 	receives_->stop();
 	sends_->stop();
 	if (registrations_)
