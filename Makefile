@@ -44,7 +44,7 @@ demo:
 	@scripts/setup build lab
 	@scripts/demo
 
-## make check             all of the tests below, then one summary (FULL=1: at full count; CELL=...: one part of them)
+## make check             check-build, -unit, -install, -peer, -nfs and -kunit, then one summary (FULL=1: at full count)
 check:
 	@scripts/setup build lab unit peer kernel
 	@scripts/check
@@ -54,7 +54,7 @@ check-unit:
 	@scripts/setup unit
 	@scripts/check-unit
 
-## make check-nfs         NFS over the module, in virtual machines
+## make check-nfs         NFS over the module, in virtual machines (CELL=...: those tests; RESUME=1: what has not passed)
 check-nfs:
 	@scripts/setup build lab
 	@scripts/check-nfs

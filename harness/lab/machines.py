@@ -27,9 +27,12 @@ class Machines:
         raise NotImplementedError
 
     def start_or_stop(self) -> None:
-        """Leaves nothing behind where they do not start."""
+        """Leaves nothing behind where they do not start, or where a kernel complains of something before the first test."""
         try:
             self.start()
+            complaints = [line for guest in self.guests for line in complaints_of(guest, "set up")]
+            if complaints:
+                raise LabError("a kernel complained before the first test:\n" + "\n".join(complaints))
         except BaseException:
             self.stop()
             raise
@@ -44,7 +47,7 @@ class Machines:
 
     def judge(self, report: Any) -> None:
         """Fails a test, of which this is the report, where a kernel complained; shows the logs of one that failed."""
-        complaints = [line for guest in self.guests for line in complaints_of(guest)]
+        complaints = [line for guest in self.guests for line in complaints_of(guest, "end of the test")]
         if complaints:
             shown = "\n".join(complaints)
             report.outcome = "failed"
@@ -56,12 +59,13 @@ class Machines:
             report.sections.append(("logs", str(self.guests[0].console_log.parent)))
 
 
-def complaints_of(guest: Guest) -> list[str]:
-    """What its kernel complained of since it was asked last; that it does not answer is a complaint, too."""
+def complaints_of(guest: Guest, mark: str) -> list[str]:
+    """What its kernel complained of since it was asked last and up to now, which gets a mark in its log; that it does not
+    answer is a complaint, too."""
     silent = []
     if guest.alive:
         try:
-            guest.mark("end of the test")
+            guest.mark(mark)
         except LabError as error:
             silent = [f"{guest.name} does not answer: {error}"]
     return silent + [f"{guest.name}: {line}" for line in guest.complaints()]

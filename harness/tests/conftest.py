@@ -5,7 +5,7 @@ A cell is a pair of kernels, the transport of each, and an NFS version. The envi
 much is run:
 
     FULL=1                               every cell, at full count
-    RESUME=1                             only what has not passed yet, in a run like this
+    RESUME=1                             only what has not passed yet; with FULL=1, at full count
     RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the place of ours in clients,
     RPCORDMA_SERVER_TRANSPORT=stock      in servers, to try the tests
 """
@@ -132,7 +132,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Func
 
 
 def leave_out_what_has_passed(config: pytest.Config, items: list[pytest.Function]) -> None:
-    """Deselects the tests whose latest outcome that was kept, in a run like this, is that."""
+    """Deselects the tests whose latest outcome that was kept is that; with FULL=1, at full count."""
     latest = results.latest(FULL, stock=STOCK in (CLIENT_TRANSPORT, SERVER_TRANSPORT))
     passed = {name for name, record in latest.items() if record["outcome"] == "passed"}
     done = [item for item in items if results.name_of(item.nodeid) in passed]
@@ -180,8 +180,6 @@ class PairKeeper:
         logs = LOG_DIRECTORY / f"{self.boots}-client{cell.client}-server{cell.server}"
         pair = Pair(Kernel.find(cell.server), Kernel.find(cell.client), logs, *transports)
         pair.start_or_stop()
-        for guest in pair.guests:
-            guest.complaints()
         return pair
 
     def stop(self) -> None:

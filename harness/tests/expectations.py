@@ -30,6 +30,16 @@ def assert_carried_by_rdma(pair: Pair, mount: Mount, security: str = "sys") -> N
     assert all("read_chunks" in transport for transport in transports), "not over RDMA"
 
 
+def assert_range(guest: Guest, path: str, least: int, most: int) -> None:
+    """A sysctl takes the least and the most, neither less nor more, and what it had before."""
+    before = guest.read(path).strip()
+    tried = " ".join(map(str, (least - 1, least, most, most + 1)))
+    taken = guest.output(
+        f"for value in {tried}; do echo $value 2>/dev/null >{path} && cat {path}; done; "
+        f"echo {before} >{path}; cat {path}")
+    assert taken.split() == [str(least), str(most), before], path
+
+
 @contextmanager
 def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
     """A mount for the length of a block: see Pair.mount()."""

@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from expectations import mounted
+from expectations import assert_range, mounted
 from workloads import fio, guest_python
 
 from lab import Pair
@@ -12,9 +12,29 @@ from lab import Pair
 pytestmark = pytest.mark.about("client")
 
 TRACING = "/sys/kernel/tracing"
+SYSCTLS = "/proc/sys/sunrpc"
+# The least and the most that can be written; rdma_pad_optimize is any whole number.
+RANGES = {"rdma_slot_table_entries": (4, 16384), "rdma_max_inline_read": (1024, 65536),
+          "rdma_max_inline_write": (1024, 65536), "rdma_inline_write_padding": (0, 4096),
+          "rdma_memreg_strategy": (0, 6), "rdma_pad_optimize": (-(1 << 31), (1 << 31) - 1)}
 # Where struct ib_qp_init_attr has max_send_sge and max_recv_sge: the same in both kernels, as
 # build/*/generated/kernel/layout.h says.
 SEND_SGES, RECEIVE_SGES = 56, 60
+
+
+@pytest.mark.once_per_pair
+def test_sysctls_have_the_names_and_ranges_of_the_kernels_own_client(pair: Pair) -> None:
+    """/proc/sys/sunrpc/rdma_*, as administrators know it."""
+    assert pair.client.output(f"cd {SYSCTLS} && ls -d rdma_*").split() == sorted(RANGES)
+    for name, (least, most) in RANGES.items():
+        assert_range(pair.client, f"{SYSCTLS}/{name}", least, most)
+
+
+def test_sysfs_shows_the_source_address(pair: Pair, version: str) -> None:
+    """/sys/kernel/sunrpc: where an administrator looks which interface carries a mount."""
+    with mounted(pair, version):
+        shown = pair.client.output("cat /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/srcaddr")
+        assert set(shown.split()) == {pair.CLIENT_ADDRESS}
 
 
 @pytest.mark.versions("4.2")

@@ -4,14 +4,17 @@
 import pytest
 from expectations import (connections, eventually, mounted, rdma_resources,
                           wait_for_resources)
-from workloads import fio, verified_io, wait_for_round
+from workloads import fio, guest_python, verified_io, wait_for_round
 
 from lab import Guest, Pair
 from lab.nfs import Server, mount
 
 pytestmark = pytest.mark.about("server")
 
+PORT = 20049
 CONNECTIONS_EACH = 16
+# Fewer than nfsd's eight threads let it keep.
+HALF_OPEN = 100
 MORE_ADDRESSES = ("10.9.0.11", "10.9.0.12", "10.9.0.13")
 # Soft-RoCE tries for this long to reach a peer that has gone, and a busy host makes it longer.
 UNREACHABLE_SECONDS = 120
@@ -40,6 +43,22 @@ def test_sixty_four_connections_at_once(pair: Pair, version: str) -> None:
     wait_for_resources(pair.server, idle, timeout=60)
     for address in MORE_ADDRESSES:
         pair.server.script("network", "address", "del", f"{address}/24")
+
+
+def test_clients_that_stop_half_way_hold_nobody_up(pair: Pair, version: str) -> None:
+    """Accepted, they never say that they are ready: others mount, and when they go nothing is left."""
+    idle = rdma_resources(pair.server)
+    pair.client.run("modprobe -a rdma_ucm ib_uverbs")
+    stopped = pair.client.spawn(guest_python("half-open.py", pair.SERVER_ADDRESS, PORT, HALF_OPEN))
+    stopped.expect(f"{HALF_OPEN} half open", timeout=120)
+    held = rdma_resources(pair.server)["qp"] - idle["qp"]
+    assert held == HALF_OPEN, "they are not there to hold anybody up"
+    with mounted(pair, version):
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m")
+        pair.client.run("rm /mnt/*")
+    stopped.kill()
+    stopped.wait(60)
+    wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
 
 
 def test_a_client_that_is_killed_costs_nobody_else_anything(pair: Pair, version: str) -> None:

@@ -44,7 +44,7 @@ class Keeper:
             self.solo = Solo(kernel, LOG_DIRECTORY / f"{self.boots}-{device}",
                              device=ROCE if device == "rxe" else soft_iwarp(kernel))
             try:
-                self.solo.start()
+                self.solo.start_or_stop()
                 forget_leaks(self.solo.guest)
             except BaseException:
                 self.stop()
@@ -76,7 +76,6 @@ def device(request: pytest.FixtureRequest) -> str:
 def solo(request: pytest.FixtureRequest, keeper: Keeper, device: str) -> Solo:
     """The machine, nothing mounted."""
     kept = keeper.get(device)
-    kept.guest.complaints()
     kept.guest.note(f"{request.node.name} begins")
     return kept
 

@@ -77,7 +77,8 @@ def test_a_server_without_memory_listens_or_does_not_and_the_module_goes(solo: S
                 if listens:
                     solo.guest.run("mount -t nfs -o vers=4.2,proto=rdma,port=20049,retry=0 "
                                    f"{solo.ADDRESS}:/tmpfs /mnt && umount /mnt", PATIENCE, check=False)
-        solo.unload_transport()
+        with faults.burst():
+            solo.unload_transport()
     solo.load_transport()
     assert_all_is_well(solo)
 
