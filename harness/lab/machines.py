@@ -27,7 +27,7 @@ class Machines:
         raise NotImplementedError
 
     def start_or_stop(self) -> None:
-        """Leaves nothing behind where they do not start, or where a kernel complains of something before the first test."""
+        """Leaves nothing behind where they do not start, or where a kernel complains before the first test."""
         try:
             self.start()
             complaints = [line for guest in self.guests for line in complaints_of(guest, "set up")]
@@ -60,8 +60,10 @@ class Machines:
 
 
 def complaints_of(guest: Guest, mark: str) -> list[str]:
-    """What its kernel complained of since it was asked last and up to now, which gets a mark in its log; that it does not
-    answer is a complaint, too."""
+    """What its kernel complained of since it was asked last; that it does not answer is a complaint, too.
+
+    The mark in its log is where that ends.
+    """
     silent = []
     if guest.alive:
         try:
