@@ -274,6 +274,8 @@ class Run {
 					return granted_;
 				if (name == "earlier.xid" && last_call())
 					return last_call()->frame().header.xid;
+				if (name == "reverse.xid" && links_.at(current_).reverse_call)
+					return links_.at(current_).reverse_call->header.xid;
 				return value_of_memory(name, find);
 			},
 			.memory = find};
