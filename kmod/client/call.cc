@@ -411,15 +411,23 @@ void Transport::abandon(Request &request) noexcept
 	}
 }
 
-/* RDMA has no keep-alive: only a new connection shows whether the responder is there. sunrpc encodes the call anew before
- * the old connection is gone, so the memory has to be out of the responder's reach first. */
-void Transport::timed_out(rpc_rqst *rqst) noexcept
+/* sunrpc encodes the Call anew, perhaps before the old connection is gone: the memory has to be out of the responder's
+ * reach first. */
+void Transport::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 {
-	give_up("no reply in time");
 	Request &request = Request::of(rqst);
+	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. */
+	if (timed_out && is_current(request))
+		give_up("no reply in time");
 	fence(request);
 	kernel::Guard guard(lock_);
 	abandon(request);
+}
+
+bool Transport::is_current(const Request &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	return request.connection_ == connection_;
 }
 
 void Transport::fence(Request &request) noexcept

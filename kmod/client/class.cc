@@ -181,9 +181,9 @@ int rpcordma_client_send_request(rpc_rqst *rqst)
 	return Transport::of(rqst).send(rqst);
 }
 
-void rpcordma_client_timer(rpc_xprt *xprt, rpc_task *task)
+void rpcordma_client_unanswered(rpc_rqst *rqst, bool timed_out)
 {
-	Transport::of(xprt).timed_out(field::rpc_task::tk_rqstp(task));
+	Transport::of(rqst).unanswered(rqst, timed_out);
 }
 
 void rpcordma_client_close(rpc_xprt *xprt)

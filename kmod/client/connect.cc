@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How a transport gets a connection, and how it gives it up. */
 #include <algorithm>
+#include <utility>
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
@@ -162,12 +163,20 @@ void Transport::sweep() noexcept
 		statistics_.registrations_lost += request->reads_.size() + request->room_.size();
 		give_back_memory(*request);
 		kernel::Completion *fenced;
+		verbs::ReceiveBuffer *reply;
 		{
 			kernel::Guard guard(lock_);
 			fenced = memory_is_back(*request);
+			/* It came when nothing could be invalidated any more. */
+			reply = std::exchange(request->reply_, nullptr);
+			if (reply)
+				request->state_ = Request::State::idle;
 		}
 		if (fenced)
 			fenced->complete();
+		/* Not before: sunrpc waits for that with the request. */
+		if (reply)
+			let_go(request->rqst_, *reply);
 	}
 }
 

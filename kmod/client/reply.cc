@@ -142,22 +142,13 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	if (!advertising)
 		return finish(request);
 
-	Fencing fencing;
+	bool is_fenced;
 	{
 		kernel::Guard guard(lock_);
-		fencing = invalidate(request);
-		/* The connection is being closed: the memory comes back with that, and the RPC is sent again. */
-		if (fencing == Fencing::impossible)
-			request.state_ = Request::State::sent;
+		is_fenced = invalidate(request);
 	}
-	switch (fencing) {
-	case Fencing::done:
-		return invalidated(request);
-	case Fencing::posted:
-		return;
-	case Fencing::impossible:
-		return let_go(rqst, buffer);
-	}
+	if (is_fenced)
+		invalidated(request);
 }
 
 void Transport::unusual_grant(const proto::ForCall &message, proto::Grant grant) noexcept
@@ -277,7 +268,7 @@ void Transport::check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noe
 }
 
 /* Sees to the invalidation of all that the peer has not invalidated. */
-Transport::Fencing Transport::invalidate(Request &request) noexcept
+bool Transport::invalidate(Request &request) noexcept
 {
 	verbs::Chain chain;
 	std::uint32_t invalidated = 0;
@@ -293,13 +284,12 @@ Transport::Fencing Transport::invalidate(Request &request) noexcept
 	endpoint_->sends().release(invalidated);
 	if (chain.count == 0) {
 		request.memory_ = Request::Memory::returning;
-		return Fencing::done;
+		return true;
 	}
 	statistics_.local_invalidations += chain.count;
-	if (!endpoint_->sends().post(chain, request))
-		return Fencing::impossible;
-	request.memory_ = Request::Memory::returning;
-	return Fencing::posted;
+	if (endpoint_->sends().post(chain, request))
+		request.memory_ = Request::Memory::returning;
+	return false;
 }
 
 void Transport::invalidated(Request &request) noexcept

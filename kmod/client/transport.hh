@@ -70,7 +70,8 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int send(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept;
 	void release(rpc_rqst *rqst) noexcept;
-	void timed_out(rpc_rqst *rqst) noexcept;
+	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Sleeps. */
+	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept;
 	/* With the send lock held, or when nobody can call any more. Sleeps. */
 	void close() noexcept;
 	void cancel_connect() noexcept;
@@ -134,15 +135,9 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int refuse(wire::Xid xid, const char *reason) noexcept;
 	void no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
 	[[nodiscard]] bool check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept;
-	enum class Fencing : std::uint8_t {
-		/* The peer has invalidated everything. */
-		done,
-		/* invalidated() will be called. */
-		posted,
-		/* The connection is being closed: sweep() will come by. */
-		impossible,
-	};
-	[[nodiscard]] Fencing invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	/* True where the peer has invalidated everything. Else invalidated() will be called; or, where the connection is
+	 * being closed, sweep() comes by. */
+	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
 	void check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noexcept;
 	void invalidated(Request &request) noexcept;
@@ -156,6 +151,7 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] kernel::Completion *memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;
+	[[nodiscard]] bool is_current(const Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives() noexcept;
 

@@ -63,6 +63,29 @@ static void release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 	xprt_release_xprt(xprt, task);
 }
 
+/* A Call that is encoded anew must be out of the peer's reach: before the task goes on, whatever woke it. */
+static void reply_awaited(struct rpc_task *task)
+{
+	struct rpc_rqst *request = task->tk_rqstp;
+
+	if (task->tk_status >= 0)
+		return;
+	if (task->tk_status == -ETIMEDOUT && request->rq_reply_bytes_recvd)
+		task->tk_status = 0;
+	else
+		rpcordma_client_unanswered(request, task->tk_status == -ETIMEDOUT);
+}
+
+static void wait_for_reply(struct rpc_task *task)
+{
+	struct rpc_rqst *request = task->tk_rqstp;
+	unsigned long end = jiffies + request->rq_timeout;
+
+	if (time_after(end, request->rq_majortimeo))
+		end = request->rq_majortimeo;
+	rpc_sleep_on_timeout(&request->rq_xprt->pending, task, reply_awaited, end);
+}
+
 static const struct rpc_xprt_ops operations = {
 	.reserve_xprt = reserve_xprt,
 	.release_xprt = release_xprt,
@@ -76,8 +99,7 @@ static const struct rpc_xprt_ops operations = {
 	.buf_alloc = rpcordma_client_buf_alloc,
 	.buf_free = rpcordma_client_buf_free,
 	.send_request = rpcordma_client_send_request,
-	.wait_for_reply_request = xprt_wait_for_reply_request_def,
-	.timer = rpcordma_client_timer,
+	.wait_for_reply_request = wait_for_reply,
 	.close = rpcordma_client_close,
 	.destroy = rpcordma_client_destroy,
 	.set_connect_timeout = rpcordma_client_set_connect_timeout,

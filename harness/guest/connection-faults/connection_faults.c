@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What can happen to an NFS client's connection over RDMA, whichever module makes it, and what a test cannot wait for:
- * an idle time-out sooner than after five minutes, and a disconnect at the moment when a Call of the reverse direction has
- * arrived and its Reply has not been sent.
+ * an idle time-out sooner than after five minutes; a disconnect at the moment when a Call of the reverse direction has
+ * arrived and its Reply has not been sent, or when one of the forward direction has just been sent.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -15,6 +15,11 @@ MODULE_PARM_DESC(idle_seconds, "idle time-out of transports made while this is l
 static unsigned int reverse_calls_to_lose;
 module_param(reverse_calls_to_lose, uint, 0644);
 MODULE_PARM_DESC(reverse_calls_to_lose, "so many Calls are yet to find that the connection breaks when they arrive");
+
+static unsigned int calls_to_part;
+module_param(calls_to_part, uint, 0644);
+MODULE_PARM_DESC(calls_to_part, "so many Calls are yet to find that their connection is closed when they wait for the "
+				"Reply");
 
 static int shorten_idle_timeout(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -44,6 +49,25 @@ static int before_bc_svc_process(struct kprobe *probe, struct pt_regs *regs)
 {
 	return lose_connection((struct rpc_rqst *)regs_get_kernel_argument(regs, 1));
 }
+
+/* The work that closes a connection counts up the cookie, then has it closed: this is in between. */
+static int part(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct rpc_task *call = (struct rpc_task *)regs_get_kernel_argument(regs, 0);
+	struct rpc_xprt *xprt = call->tk_xprt;
+
+	if (calls_to_part && xprt->xprt_class->ident == XPRT_TRANSPORT_RDMA && call->tk_rqstp->rq_snd_buf.page_len) {
+		calls_to_part--;
+		xprt->connect_cookie++;
+		xprt_force_disconnect(xprt);
+	}
+	return 0;
+}
+
+static struct kprobe call_waits = {
+	.symbol_name = "xprt_request_wait_receive",
+	.pre_handler = part,
+};
 
 /* Where a Call enters the service: newer kernels have the one, older ones the other. */
 static struct kprobe reverse_call_arrived[] = {
@@ -78,12 +102,21 @@ static int __init connection_faults_init(void)
 		return error;
 	error = register_arrival();
 	if (error)
-		unregister_kretprobe(&transport_made);
+		goto transport;
+	error = register_kprobe(&call_waits);
+	if (error)
+		goto arrival;
+	return 0;
+arrival:
+	unregister_kprobe(registered);
+transport:
+	unregister_kretprobe(&transport_made);
 	return error;
 }
 
 static void __exit connection_faults_exit(void)
 {
+	unregister_kprobe(&call_waits);
 	unregister_kprobe(registered);
 	unregister_kretprobe(&transport_made);
 }
