@@ -11,7 +11,7 @@ kunit-core-y := $(filter kmod/wire/% kmod/proto/% kmod/verbs/%,$(filter-out kmod
 		kmod/glue/log.o kmod/glue/memory.o kmod/glue/rt.o kmod/glue/sync.o kmod/glue/trace.o kmod/glue/verbs.o
 
 kunit-unit-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/harness/unit/*_test.cc))
-kunit-own-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/kunit/verbs/*_test.cc))
+kunit-own-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/kunit/*/*_test.cc))
 kunit-cxx-y := kunit/first.o $(kunit-unit-y) $(kunit-own-y) kunit/last.o kunit/live.o
 kunit-c-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(src)/kunit/glue/*.c))
 

@@ -3,12 +3,11 @@
 
     half-open.py ADDRESS PORT COUNT
 
-Says "COUNT half open" when all are, and holds them until it is killed.
+Asks for COUNT connections, and says "N half open" with each that is. Holds them until it is killed.
 """
 
 import ctypes
 import os
-import signal
 import socket
 import struct
 import sys
@@ -47,39 +46,53 @@ def call(name: str, *arguments: object) -> None:
 
 def expect(channel: ctypes.c_void_p, wanted: int) -> None:
     """Waits for the next event, which has to be that one."""
-    event = ctypes.POINTER(Event)()
-    call("rdma_get_cm_event", channel, ctypes.byref(event))
-    came, status = event.contents.event, event.contents.status
-    call("rdma_ack_cm_event", event)
+    came, status = next_event(channel)
     if came != wanted:
         sys.exit(f"event {came} came, with status {status}, not {wanted}")
 
 
-def open_half(channel: ctypes.c_void_p, address: bytes, number: int) -> None:
-    """Has the server accept a connection. Without a queue pair librdmacm leaves the rest to us: nothing is done."""
+def next_event(channel: ctypes.c_void_p) -> tuple[int, int]:
+    """Waits for an event, and returns which it is, and its status."""
+    event = ctypes.POINTER(Event)()
+    call("rdma_get_cm_event", channel, ctypes.byref(event))
+    came, status = event.contents.event, event.contents.status
+    call("rdma_ack_cm_event", event)
+    return came, status
+
+
+def find(channel: ctypes.c_void_p, address: bytes) -> ctypes.c_void_p:
+    """An identifier that knows the way."""
     identifier = ctypes.c_void_p()
     call("rdma_create_id", channel, ctypes.byref(identifier), None, PORT_SPACE_TCP)
     call("rdma_resolve_addr", identifier, None, address, RESOLVE_MILLISECONDS)
     expect(channel, ADDRESS_RESOLVED)
     call("rdma_resolve_route", identifier, RESOLVE_MILLISECONDS)
     expect(channel, ROUTE_RESOLVED)
+    return identifier
+
+
+def ask(identifier: ctypes.c_void_p, number: int) -> None:
+    """Asks for a connection. Without a queue pair librdmacm leaves the rest to us: nothing is done."""
     parameters = ConnectionParameters(responder_resources=1, initiator_depth=1, retry_count=7, rnr_retry_count=7,
                                       qp_num=0x10000 + number)
     call("rdma_connect", identifier, ctypes.byref(parameters))
-    expect(channel, CONNECT_RESPONSE)
 
 
 def main() -> None:
-    """Opens so many, one after the other."""
+    """Asks for all, and says what comes of them."""
     host, port, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     address = struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton(host) + bytes(8)
     channel = ctypes.c_void_p(rdmacm.rdma_create_event_channel())
     if not channel:
         sys.exit(f"rdma_create_event_channel: {os.strerror(ctypes.get_errno())}")
-    for number in range(count):
-        open_half(channel, address, number)
-    print(f"{count} half open", flush=True)
-    signal.pause()
+    identifiers = [find(channel, address) for _ in range(count)]
+    for number, identifier in enumerate(identifiers):
+        ask(identifier, number)
+    half_open = 0
+    while True:
+        if next_event(channel)[0] == CONNECT_RESPONSE:
+            half_open += 1
+            print(f"{half_open} half open", flush=True)
 
 
 if __name__ == "__main__":

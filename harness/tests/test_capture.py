@@ -15,13 +15,12 @@ import pytest
 from capture import (RDMA_MSG, RDMA_NOMSG, Message, events_in, malformed_frames,
                      messages_in, messages_traced)
 from expectations import mounted
-from workloads import small_device, sysctl
+from workloads import TRACE, small_device, sysctl, traced
 
 from lab import Guest, Pair
 
 pytestmark = pytest.mark.about("both together")
 
-TRACING = "/sys/kernel/tracing"
 CAPTURE = "/run/capture.pcapng"
 REVERSE_HEADER = 28
 # 128 KiB: the larger of these takes several segments, and padding.
@@ -43,16 +42,6 @@ def captured(guest: Guest, to: Path) -> Iterator[None]:
     assert re.search(r"received/dropped on interface 'eth0': \d+/0 ", said), said
     to.write_bytes(base64.b64decode(guest.output(f"base64 {CAPTURE}", timeout=300)))
     guest.run(f"rm {CAPTURE}")
-
-
-@contextmanager
-def traced(*guests: Guest) -> Iterator[None]:
-    """Has the module's events recorded in this block."""
-    for guest in guests:
-        guest.run(f"echo >{TRACING}/trace && echo 1 >{TRACING}/events/rpcordma/enable")
-    yield
-    for guest in guests:
-        guest.run(f"echo 0 >{TRACING}/events/rpcordma/enable")
 
 
 def use_every_transfer(pair: Pair, nfs: str) -> None:
@@ -91,7 +80,7 @@ def test_the_dissector_finds_the_chunks_that_trace_events_tell_of(
           sysctl(pair.client, rdma_max_inline_write=SMALL_THRESHOLD),
           captured(pair.client, capture), traced(*pair.guests)):
         use_every_transfer(pair, nfs)
-    client_events, server_events = (events_in(guest.read(f"{TRACING}/trace"))
+    client_events, server_events = (events_in(guest.read(TRACE))
                                     for guest in pair.guests[::-1])
 
     assert malformed_frames(capture) == []

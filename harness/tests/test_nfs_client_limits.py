@@ -5,13 +5,12 @@ import re
 
 import pytest
 from expectations import assert_range, mounted
-from workloads import fio, guest_python
+from workloads import TRACE, TRACING, fio, guest_python, traced
 
 from lab import Pair
 
 pytestmark = pytest.mark.about("client")
 
-TRACING = "/sys/kernel/tracing"
 SYSCTLS = "/proc/sys/sunrpc"
 # The least and the most that can be written; rdma_pad_optimize is any whole number.
 RANGES = {"rdma_slot_table_entries": (4, 16384), "rdma_max_inline_read": (1024, 65536),
@@ -42,16 +41,13 @@ def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> N
     """The soft devices have 32, hardware as few as 3: what our queue pairs ask for, at work."""
     probe = (f"p:lab/queue_pair rdma_create_qp send=+{SEND_SGES}(%dx):u32 "
              f"receive=+{RECEIVE_SGES}(%dx):u32")
-    pair.client.run(f"mountpoint -q {TRACING} || mount -t tracefs none {TRACING}")
-    pair.client.run(f"echo '{probe}' >{TRACING}/kprobe_events && "
-                    f"echo 1 >{TRACING}/events/lab/queue_pair/enable")
-    with mounted(pair, version):
+    pair.client.run(f"echo '{probe}' >{TRACING}/kprobe_events")
+    with traced(pair.client, events="lab/queue_pair"), mounted(pair, version):
         fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bsrange=512-1m", "--direct=1",
             "--size=8m", "--iodepth=8")
-        asked = re.findall(r"send=(\d+) receive=(\d+)", pair.client.read(f"{TRACING}/trace"))
         pair.client.run("rm /mnt/job*")
-    pair.client.run(f"echo 0 >{TRACING}/events/lab/queue_pair/enable && "
-                    f"echo >{TRACING}/kprobe_events && echo >{TRACING}/trace")
+    asked = re.findall(r"send=(\d+) receive=(\d+)", pair.client.read(TRACE))
+    pair.client.run(f"echo >{TRACING}/kprobe_events")
     assert asked, "the probe saw no queue pair being made"
     assert all(int(send) <= 3 and int(receive) <= 3 for send, receive in asked)
 

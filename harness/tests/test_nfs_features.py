@@ -6,14 +6,12 @@ from contextlib import contextmanager
 
 import pytest
 from expectations import MEBIBYTE, mounted
-from workloads import connection_faults
+from workloads import TRACE, connection_faults, traced
 
 from lab import Pair
 
 pytestmark = pytest.mark.about("client", "server")
 
-TRACING = "/sys/kernel/tracing"
-FENCED = f"{TRACING}/events/rpcordma/rpcordma_call_fenced"
 CALLS_TO_PART = "/sys/module/connection_faults/parameters/calls_to_part"
 
 
@@ -53,17 +51,15 @@ def test_a_call_is_out_of_reach_before_it_is_encrypted_anew(pair: Pair, version:
     count = 50 if full else 5
     with kerberos(pair), connection_faults(pair.client), \
             mounted(pair, version, security="krb5p", server="server.lab.test"):
-        pair.client.run(f"mountpoint -q {TRACING} || mount -t tracefs none {TRACING}")
-        pair.client.run(f"echo >{TRACING}/trace && echo 1 >{FENCED}/enable && echo {count} >{CALLS_TO_PART} && "
-                        f"head -c {count * MEBIBYTE} /dev/urandom >/tmp/secret && cp /tmp/secret /mnt/secret && "
-                        "sync /mnt/secret", timeout=60 * count)
+        with traced(pair.client, events="rpcordma/rpcordma_call_fenced"):
+            pair.client.run(f"echo {count} >{CALLS_TO_PART} && "
+                            f"head -c {count * MEBIBYTE} /dev/urandom >/tmp/secret && cp /tmp/secret /mnt/secret && "
+                            "sync /mnt/secret", timeout=60 * count)
         assert pair.client.read(CALLS_TO_PART) == "0\n"
-        fenced = pair.client.read(f"{TRACING}/trace").count("rpcordma_call_fenced:")
-        pair.client.run(f"echo 0 >{FENCED}/enable && echo >{TRACING}/trace")
         assert (pair.client.output("sha256sum </tmp/secret")
                 == pair.server.output("sha256sum </srv/nfs/tmpfs/secret"))
         pair.client.run("rm /mnt/secret")
-    assert fenced >= count
+    assert pair.client.read(TRACE).count("rpcordma_call_fenced:") >= count
 
 
 @pytest.mark.each_side

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What goes wrong around a server, while files are read and written and compared."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from expectations import (connections, eventually, mounted, rdma_resources,
                           wait_for_resources)
-from workloads import fio, guest_python, verified_io, wait_for_round
+from workloads import TRACE, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Guest, Pair
 from lab.nfs import Server, mount
@@ -12,7 +16,9 @@ from lab.nfs import Server, mount
 pytestmark = pytest.mark.about("server")
 
 PORT = 20049
+EXPORT = "/srv/nfs/ext4"
 CONNECTIONS_EACH = 16
+MOST_WAITING = 64
 # Linux 6.12 closes the oldest of more than 64 connections that have said nothing.
 HALF_OPEN = 40
 MORE_ADDRESSES = ("10.9.0.11", "10.9.0.12", "10.9.0.13")
@@ -59,6 +65,37 @@ def test_clients_that_stop_half_way_hold_nobody_up(pair: Pair, version: str) -> 
     stopped.kill()
     stopped.wait(60)
     wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
+
+
+def test_no_more_than_64_wait_to_be_accepted(pair: Pair, version: str) -> None:
+    """Where every thread of nfsd is busy, others have to ask again, and are let in when there is room."""
+    idle = rdma_resources(pair.server)
+    pair.client.run("modprobe -a rdma_ucm ib_uverbs")
+    with traced(pair.server, events="rpcordma/rpcordma_connect_failed"), mounted(pair, version, export="ext4"):
+        pair.client.run("touch /mnt/file && sync /mnt/file")
+        with busy_threads(pair):
+            waiting = pair.client.spawn(guest_python("half-open.py", pair.SERVER_ADDRESS, PORT, MOST_WAITING + 6))
+            eventually(pair.server, f"test $(grep -c 'too many wait to be accepted' {TRACE}) -ge 6", 60)
+            assert len(set(re.findall(r"peer=(\S+)", pair.server.read(TRACE)))) == 6
+            assert "half open" not in waiting.output
+        waiting.expect(f"{MOST_WAITING} half open", timeout=120)
+        pair.client.run("rm /mnt/file")
+    waiting.kill()
+    waiting.wait(60)
+    wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
+
+
+@contextmanager
+def busy_threads(pair: Pair) -> Iterator[None]:
+    """Each thread of nfsd writes to a file system that stands still."""
+    threads = int(pair.server.read("/proc/fs/nfsd/threads"))
+    pair.server.run(f"fsfreeze --freeze {EXPORT}")
+    writers = pair.client.spawn(f"for offset in $(seq {threads}); do dd if=/dev/zero of=/mnt/file bs=4k count=1 "
+                                "seek=$offset oflag=direct conv=notrunc & done; wait")
+    eventually(pair.server, f"test $(ps -C nfsd -o state= | grep -c D) -eq {threads}", 60)
+    yield
+    pair.server.run(f"fsfreeze --unfreeze {EXPORT}")
+    assert writers.wait(60).status == 0
 
 
 def test_a_client_that_is_killed_costs_nobody_else_anything(pair: Pair, version: str) -> None:

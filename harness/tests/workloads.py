@@ -11,6 +11,8 @@ from lab import Guest, Process
 from lab.module import guest_module
 from lab.paths import GUEST_SCRIPTS
 
+TRACING = "/sys/kernel/tracing"
+TRACE = f"{TRACING}/trace"
 STOP = "/run/verified-io.stop"
 ROUND_SECONDS = 300
 
@@ -65,6 +67,17 @@ def connection_faults(client: Guest, **faults: int) -> Iterator[None]:
     client.run(f"insmod {guest_module(client.kernel, 'connection-faults')} {wanted}")
     yield
     client.run("rmmod connection_faults")
+
+
+@contextmanager
+def traced(*guests: Guest, events: str = "rpcordma") -> Iterator[None]:
+    """Has events, such as "rpcordma/rpcordma_call_fenced", recorded in this block; they stay in TRACE."""
+    for guest in guests:
+        guest.run(f"(mountpoint -q {TRACING} || mount -t tracefs none {TRACING}) && "
+                  f"echo >{TRACE} && echo 1 >{TRACING}/events/{events}/enable")
+    yield
+    for guest in guests:
+        guest.run(f"echo 0 >{TRACING}/events/{events}/enable")
 
 
 @contextmanager
