@@ -9,6 +9,7 @@ from expectations import MEBIBYTE, mounted
 from workloads import TRACE, connection_faults, traced
 
 from lab import Pair
+from lab.errors import CommandFailed
 
 pytestmark = pytest.mark.about("client", "server")
 
@@ -20,7 +21,12 @@ def kerberos(pair: Pair) -> Iterator[None]:
     """The client has credentials: its mounts in this block identify it by them, also with sec=sys."""
     keytab = pair.server.script("kerberos", "server", timeout=300)
     pair.client.script("kerberos", "client", keytab.strip())
-    yield
+    try:
+        yield
+    except CommandFailed:
+        for guest in pair.guests:
+            print(f"{guest.name}:", guest.output("tail -n 100 /run/messages"))
+        raise
     pair.client.script("kerberos", "client_end")
 
 
