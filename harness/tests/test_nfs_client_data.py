@@ -64,6 +64,7 @@ def test_nconnect_spreads_over_four_connections(pair: Pair, version: str, cell: 
         pair.client.run("rm /mnt/job*")
 
 
+@pytest.mark.versions("3", "4.2")
 def test_mountstats_counts_as_the_in_tree_client_does(pair: Pair, version: str) -> None:
     """Tools that know its columns are right about ours: each does the same work, and counts nearly the same."""
     ours = counted(pair, version)

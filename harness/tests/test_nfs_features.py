@@ -52,6 +52,7 @@ def test_kerberos_protects_a_mount(pair: Pair, version: str, flavour: str) -> No
 
 
 @pytest.mark.about("client")
+@pytest.mark.versions("3", "4.2")
 def test_a_call_is_out_of_reach_before_it_is_encrypted_anew(pair: Pair, version: str, full: bool) -> None:
     """The connection closes just after a Call was sent: the server could still read pages that are freed."""
     count = 50 if full else 5

@@ -51,6 +51,7 @@ def test_sixty_four_connections_at_once(pair: Pair, version: str) -> None:
         pair.server.script("network", "address", "del", f"{address}/24")
 
 
+@pytest.mark.versions("4.2")
 def test_clients_that_stop_half_way_hold_nobody_up(pair: Pair, version: str) -> None:
     """Accepted, they never say that they are ready: others mount, and when they go nothing is left."""
     idle = rdma_resources(pair.server)
@@ -67,6 +68,7 @@ def test_clients_that_stop_half_way_hold_nobody_up(pair: Pair, version: str) -> 
     wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
 
 
+@pytest.mark.versions("4.2")
 def test_no_more_than_64_wait_to_be_accepted(pair: Pair, version: str) -> None:
     """Where every thread of nfsd is busy, others have to ask again, and are let in when there is room."""
     idle = rdma_resources(pair.server)
