@@ -416,18 +416,15 @@ void Transport::abandon(Request &request) noexcept
 void Transport::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 {
 	Request &request = Request::of(rqst);
-	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. */
-	if (timed_out && is_current(request))
-		give_up("no reply in time");
+	{
+		kernel::Guard guard(lock_);
+		/* RDMA has no keep-alive: only a new connection shows whether the responder is there. */
+		if (timed_out && request.state_ == Request::State::sent && request.connection_ == connection_)
+			give_up("no reply in time");
+	}
 	fence(request);
 	kernel::Guard guard(lock_);
 	abandon(request);
-}
-
-bool Transport::is_current(const Request &request) noexcept
-{
-	kernel::Guard guard(lock_);
-	return request.connection_ == connection_;
 }
 
 void Transport::fence(Request &request) noexcept

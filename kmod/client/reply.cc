@@ -111,8 +111,8 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	{
 		kernel::Guard guard(lock_);
 		const bool is_sent = request.state_ == Request::State::sent;
-		/* It timed out, its memory is being taken from the peer, and it will be sent again. */
-		is_late = is_sent && request.memory_ == Request::Memory::returning;
+		/* It was waited for in vain, its memory is being taken from the peer, and it will be sent again. */
+		is_late = is_sent && request.fenced_;
 		awaited = is_sent && !is_late && request.connection_ == connection_;
 		advertising = request.memory_ == Request::Memory::advertised;
 		if (awaited) {
@@ -286,9 +286,10 @@ bool Transport::invalidate(Request &request) noexcept
 		request.memory_ = Request::Memory::returning;
 		return true;
 	}
-	statistics_.local_invalidations += chain.count;
-	if (endpoint_->sends().post(chain, request))
+	if (endpoint_->sends().post(chain, request)) {
 		request.memory_ = Request::Memory::returning;
+		statistics_.local_invalidations += chain.count;
+	}
 	return false;
 }
 

@@ -72,7 +72,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pri
 		returning,
 	};
 	Memory memory_ = Memory::none;
-	/* Completed when the memory is out of the peer's reach, for who frees an RPC that has no reply. */
+	/* Completed when the memory is out of the peer's reach, for who frees an RPC without a reply or sends it again. */
 	kernel::Completion *fenced_ = nullptr;
 
 	std::array<wire::ReadSegment, most_segments> read_segments_;

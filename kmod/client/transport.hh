@@ -151,7 +151,6 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] kernel::Completion *memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;
-	[[nodiscard]] bool is_current(const Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives() noexcept;
 

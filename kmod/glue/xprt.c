@@ -67,8 +67,16 @@ static void release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 static void reply_awaited(struct rpc_task *task)
 {
 	struct rpc_rqst *request = task->tk_rqstp;
+	struct rpc_xprt *xprt = request->rq_xprt;
 
 	if (task->tk_status >= 0)
+		return;
+	/* A task whose Call another one sent may have the send lock, which closing the connection takes. */
+	spin_lock(&xprt->transport_lock);
+	release_xprt(xprt, task);
+	spin_unlock(&xprt->transport_lock);
+	/* Killed: nothing is encoded any more, and buf_free() sees to the rest. */
+	if (task->tk_rpc_status)
 		return;
 	if (task->tk_status == -ETIMEDOUT && request->rq_reply_bytes_recvd)
 		task->tk_status = 0;
