@@ -179,6 +179,7 @@ def test_who_waits_for_a_lock_is_told_when_it_is_free(pair: Pair, version: str) 
         pair.client.run("rm /mnt/lock")
 
 
+@pytest.mark.about("both together")
 def test_callbacks_travel_by_chunks_where_the_server_may_offer_some(pair: Pair,
                                                                     version: str) -> None:
     """Each Call in a Read chunk that our client reads, with a Reply chunk that it gives back."""
