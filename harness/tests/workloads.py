@@ -73,8 +73,7 @@ def connection_faults(client: Guest, **faults: int) -> Iterator[None]:
 def traced(*guests: Guest, events: str = "rpcordma") -> Iterator[None]:
     """Has events, such as "rpcordma/rpcordma_call_fenced", recorded in this block; they stay in TRACE."""
     for guest in guests:
-        guest.run(f"(mountpoint -q {TRACING} || mount -t tracefs none {TRACING}) && "
-                  f"echo >{TRACE} && echo 1 >{TRACING}/events/{events}/enable")
+        guest.run(f"echo >{TRACE} && echo 1 >{TRACING}/events/{events}/enable")
     yield
     for guest in guests:
         guest.run(f"echo 0 >{TRACING}/events/{events}/enable")
