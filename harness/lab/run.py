@@ -14,6 +14,8 @@ def switched_on(variable: str) -> bool:
 
 # Full counts, and everything that takes long.
 FULL = switched_on("FULL")
+# Other tests run beside these (pytest -n 2).
+SIDE_BY_SIDE = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def commit() -> str:
