@@ -11,7 +11,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def existing():
-    for source in (TOP / "harness/unit").glob("*.cc"):
+    for source in [*(TOP / "harness/unit").glob("*.cc"), *(TOP / "kunit").rglob("*.cc")]:
         for suite, test in re.findall(r"^TEST(?:_P)?\((\w+), (\w+)\)", source.read_text(), re.M):
             yield f"{suite}.{test}"
     for source in (TOP / "harness/tests").rglob("*.py"):
