@@ -18,7 +18,8 @@ MODULES = ("ib_uverbs", "rdma_ucm")
 def build_peer(target: str = "program") -> None:
     """Builds the program, or its tests; says nothing more where that works."""
     print(f"lab: building the peer ({target})", flush=True)
-    built = subprocess.run(["flock", "harness/peer", "make", "--no-print-directory", "-j2", "-C", "harness/peer", target],
+    built = subprocess.run(["flock", "harness/peer",
+                            "make", "--no-print-directory", "-j2", "-C", "harness/peer", target],
                            cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise LabError(f"the peer does not build:\n{built.stdout}{built.stderr}")
