@@ -20,8 +20,11 @@ def keep(run: str, record: Record) -> None:
 
 
 def name_of(nodeid: str) -> tuple[str, str]:
-    """The test, and where it runs: the cell, and what else tells it from its like."""
-    test, _, where = nodeid.partition("::")[2].partition("[")
+    """The test, and where it runs: the cell, and what else tells it from its like.
+
+    Where tests run side by side, "@" and their group follow.
+    """
+    test, _, where = nodeid.partition("::")[2].partition("@")[0].partition("[")
     return test, where.removesuffix("]")
 
 

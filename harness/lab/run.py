@@ -14,8 +14,8 @@ def switched_on(variable: str) -> bool:
 
 # Full counts, and everything that takes long.
 FULL = switched_on("FULL")
-# Other tests run beside these (pytest -n 2).
-SIDE_BY_SIDE = "PYTEST_XDIST_WORKER" in os.environ
+# Which of several that run tests beside one another this is (pytest -n 2), such as "gw1"; empty where there is one.
+SIDE_BY_SIDE = os.environ.get("PYTEST_XDIST_WORKER", "")
 
 
 def commit() -> str:

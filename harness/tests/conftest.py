@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,13 +27,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lab import Kernel, Pair, results  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
-from lab.run import FULL, commit, switched_on  # noqa: E402
+from lab.run import FULL, SIDE_BY_SIDE, commit, switched_on  # noqa: E402
 
 # What stands for our transport in clients, and in servers.
 CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
 SERVER_TRANSPORT = os.environ.get("RPCORDMA_SERVER_TRANSPORT", OURS)
 STARTED = time.strftime("%Y%m%d-%H%M%S")
-LOG_DIRECTORY = LOGS / f"check-{STARTED}"
+LOG_DIRECTORY = LOGS / f"check-{STARTED}{SIDE_BY_SIDE and '-' + SIDE_BY_SIDE}"
 # How many tests have passed already.
 LEFT_OUT = pytest.StashKey[int]()
 
@@ -119,6 +120,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("cell", cells_of(metafunc), ids=str)
 
 
+def pytest_itemcollected(item: pytest.Function) -> None:
+    """Keeps together what runs with the same kernels and transports, where tests run side by side."""
+    item.add_marker(pytest.mark.xdist_group("-".join(map(str, item.callspec.params["cell"].place()))))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
     """Sorts by kernels and transports, so that each pair is booted once; the short come first."""
@@ -141,8 +147,16 @@ def leave_out_what_has_passed(config: pytest.Config, items: list[pytest.Function
     config.stash[LEFT_OUT] = len(done)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Learns what only those know that run tests side by side."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """That nothing is left to run is no failure, unless there never was anything."""
+    if SIDE_BY_SIDE:
+        session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and session.config.stash.get(LEFT_OUT, 0):
         session.exitstatus = pytest.ExitCode.OK
 
@@ -236,7 +250,8 @@ def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keeps the outcome of each test for scripts/results."""
-    if report.when != "call" and not report.failed:
+    # Whoever collects the reports of others has this one too.
+    if SIDE_BY_SIDE or (report.when != "call" and not report.failed):
         return
     test, where = results.name_of(report.nodeid)
     results.keep(STARTED, {

@@ -35,11 +35,9 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 128 + signal.SIGTERM))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+def pytest_itemcollected(item: pytest.Function) -> None:
     """Keeps a machine's tests together where they run side by side."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.callspec.params["machine"]))
+    item.add_marker(pytest.mark.xdist_group(item.callspec.params["machine"]))
 
 
 @pytest.fixture(scope="session")
