@@ -20,7 +20,7 @@ IN_TREE_MODULE = "rpcrdma"
 OUR_MODULE = "rpcordma"
 # With nothing to do, the guest's clock would jump to its next timer, again and again while it waits for the host: by
 # minutes, after which connections count as idle and are closed. So it spends instructions then, too.
-KERNEL_OPTIONS = "mitigations=off idle=poll"
+KERNEL_OPTIONS = "idle=poll"
 TRANSFER_SIZE = str(1 << 20)
 
 

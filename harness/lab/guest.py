@@ -213,7 +213,7 @@ class Guest:
 
     def _kernel_command_line(self) -> str:
         return " ".join([
-            "console=ttyS0 loglevel=5 panic=-1 oops=panic net.ifnames=0 nokaslr",
+            "console=ttyS0 loglevel=5 panic=-1 oops=panic net.ifnames=0 nokaslr mitigations=off",
             # An emulated processor that shares the host's is slow, not stuck.
             "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120",
             "random.trust_cpu=on",

@@ -24,16 +24,16 @@ class Pair(Machines):
 
     def __init__(self, server_kernel: Kernel, client_kernel: Kernel, logs: Path,
                  client_transport: str = OURS, server_transport: str = STOCK,
-                 kernel_options: str = "mitigations=off", console_on_terminal: bool = False):
+                 console_on_terminal: bool = False):
         self.client_transport = client_transport
         self.server_transport = server_transport
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
         self.server = Guest("server", server_kernel, logs, Hardware(
             memory="1536M", disks=make_disks(self._directory),
-            network=self._network("server", "client", 1), kernel_options=kernel_options))
+            network=self._network("server", "client", 1)))
         self.client = Guest("client", client_kernel, logs, Hardware(
             memory="1536M", network=self._network("client", "server", 2),
-            kernel_options=kernel_options, console_on_terminal=console_on_terminal))
+            console_on_terminal=console_on_terminal))
         # What each machine has loaded now: nothing, or its transport.
         self._loaded: dict[Guest, str | None] = {self.server: None, self.client: None}
 
