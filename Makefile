@@ -17,7 +17,8 @@ all:
 	@scripts/setup build
 	@$(MAKE) --no-print-directory module
 
-# The same for scripts, which have called setup already. Kbuild wants its Kbuild file and the objects in one place: this
+## make module            the same without fetching packages, for packages' builds and for kernels built by hand
+# For scripts, too, which have called setup already. Kbuild wants its Kbuild file and the objects in one place: this
 # gives each kernel a place of its own. Headers without vmlinux (6.1) allow no BTF, and would say so each time.
 module:
 	@scripts/check-toolchain '$(KVER)' '$(KDIR)'

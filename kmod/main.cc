@@ -70,8 +70,8 @@ int rpcordma_start(void)
 		if (error == 0)
 			continue;
 		if (error == -kernel::EEXIST)
-			rpcordma_log_error("another module serves RPC over RDMA already: unload it (modprobe -r "
-					   "rpcrdma), then load this one; `make install` settles it for good");
+			rpcordma_log_error("another module serves RPC over RDMA already: unload it (rmmod rpcrdma), "
+					   "then load this one; `make install` settles it for good");
 		stop_first(started);
 		return error;
 	}

@@ -171,21 +171,21 @@ void conclude(const Report &report, const Options &options)
 		options.invocation.status = FAILED;
 }
 
-Report new_report(const std::string &role, const std::string &device)
+Report new_report(const std::string &role, const Options &options)
 {
 	Report report;
 	report.role = role;
-	report.device = device;
+	report.device = options.server;
 	report.started = now();
 	report.peer_version = version();
-	report.requirements = load_requirements(PEER_SOURCE "/requirements.txt");
+	report.requirements = load_requirements(options.cases + "/../requirements.txt");
 	return report;
 }
 
 void test_server(const Options &options, const std::vector<Case> &cases)
 {
 	Export server(target_of(options), options.patience_of());
-	Report report = new_report("server", options.server);
+	Report report = new_report("server", options);
 	for (const Case &test : cases) {
 		mark(test, options);
 		CaseResult result = run_server_case(test, server, options.patience_of());
@@ -263,7 +263,7 @@ class Companion {
 
 void test_client(const Options &options, const std::vector<Case> &cases)
 {
-	Report report = new_report("client", "");
+	Report report = new_report("client", options);
 	Companion client;
 	ClientHooks hooks;
 	hooks.ready = [&] {

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What NFS has besides files, where the client is what matters: locks, namespaces, callbacks."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from expectations import assert_carried_by_rdma, eventually, mounted
 from workloads import guest_python
 
-from lab import Pair
+from lab import Guest, Pair
 from lab.module import module_file
 from lab.nfs import STOCK, load_command
+from lab.paths import CHECKOUT
 
 pytestmark = pytest.mark.about("client")
 
@@ -64,11 +69,43 @@ def test_beside_the_in_tree_module_it_says_what_to_do(pair: Pair) -> None:
     assert refused.status != 0 and "File exists" in refused.stdout
     pair.client.mark("ours is not")
     said = [message.text for message in pair.client.kernel_log[begin:] if "rpcordma:" in message.text]
-    assert len(said) == 1 and "another module" in said[0] and "modprobe -r rpcrdma" in said[0]
+    assert len(said) == 1 and "another module" in said[0] and "rmmod rpcrdma" in said[0]
     pair.unload_client_transport()
     pair.load_client_transport()
     with mounted(pair, "4.2") as mount:
         assert_carried_by_rdma(pair, mount)
+
+
+@contextmanager
+def few_modules(guest: Guest) -> Iterator[None]:
+    """The guest has no more modules than rpcrdma and what that needs: depmod takes a minute for all."""
+    there = f"/lib/modules/{guest.kernel.release}"
+    guest.run("mkdir /tmp/few && modprobe --show-depends rpcrdma | awk '{ print $2 }' | "
+              f"xargs cp --parents -t /tmp/few {there}/modules.order {there}/modules.builtin && "
+              f"mount --bind /tmp/few/{there} {there}")
+    yield
+    guest.run(f"umount {there} && rm -r /tmp/few")
+
+
+@pytest.mark.once_per_pair
+def test_installing_says_how_to_change_over(pair: Pair) -> None:
+    """The commands that it prints, and those of uninstalling, exchange the module that is loaded."""
+    def follow(action: str, loaded: str) -> None:
+        said = client.output(f"cd {CHECKOUT} && scripts/install {action} {client.kernel.release}")
+        command = re.search(r"loaded.*: (rmmod .* && modprobe .*), or restart", said)
+        assert command, said
+        client.run(command[1])
+        assert client.output("awk '/^rpco?rdma / { print $1 }' /proc/modules").split() == [loaded]
+
+    client = pair.client
+    pair.unload_client_transport()
+    client.run(load_command(STOCK, client.kernel))
+    with few_modules(client):
+        follow("install", "rpcordma")
+        follow("install", "rpcordma")
+        follow("uninstall", "rpcrdma")
+    pair.unload_client_transport()
+    pair.load_client_transport()
 
 
 @pytest.mark.once_per_pair
