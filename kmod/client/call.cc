@@ -16,6 +16,10 @@ using proto::CallTransfer;
 using proto::ReplyRoom;
 using verbs::Run;
 
+/* Seconds for an invalidation: where a peer takes nothing that is ahead of it in the queue, only closing the connection
+ * brings the memory back. */
+constexpr unsigned long fence_patience = 15;
+
 /* Head, pages and tail. */
 struct Runs {
 	std::array<Run, 3> all;
@@ -443,7 +447,14 @@ void Transport::fence(Request &request) noexcept
 			(void)invalidate(request);
 		}
 	}
-	/* Certain to happen: an invalidation completes, if need be because the queue pair is drained. */
+	if (fenced.wait(fence_patience * kernel::HZ))
+		return;
+	{
+		kernel::Guard guard(lock_);
+		if (request.fenced_ && request.connection_ == connection_)
+			give_up("no invalidation in time");
+	}
+	/* Certain to happen now: the queue pair is drained. */
 	fenced.wait();
 }
 

@@ -187,10 +187,7 @@ void Transport::cancel_connect() noexcept
 
 void Transport::break_off() noexcept
 {
-	if (!endpoint_)
-		return;
-	rpcordma_trace_disconnect(peer(), "injected", "");
-	endpoint_->break_off();
+	give_up("injected");
 }
 
 void Transport::give_up(const char *reason) noexcept

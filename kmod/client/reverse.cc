@@ -189,19 +189,19 @@ void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &ass
 	if (!request.make_room(assembly.size(), kernel::GFP_ATTEMPT))
 		return drop_reverse(request, "credits or memory");
 	std::byte *const stream = request.moved_.data();
-	verbs::Chain chain;
 	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
 		std::byte *const to = stream + piece->offset;
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source)) {
 			__builtin_memcpy(to, bytes->data(), bytes->size());
 		} else if (!move_reverse(request, std::get<wire::Segment>(piece->source), BlockReader(to),
-					 verbs::Direction::read, chain)) {
+					 verbs::Direction::read)) {
 			return drop_reverse(request, "credits or memory");
 		}
 	}
-	if (chain.count > endpoint_->sends().longest_chain())
+	if (verbs::requests_of(request.transfers_) > endpoint_->sends().longest_chain())
 		return refuse_reverse(request, "too many segments");
+	verbs::Chain chain = verbs::chain_of(request.transfers_);
 	request.watch(endpoint_->sends(), chain);
 	request.reads_ = chain;
 	{
@@ -216,16 +216,16 @@ void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &ass
 /* Prepares an RDMA Read or Write. There is one of the connection's for each segment of each request. */
 template <typename Next>
 bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
-			     verbs::Direction direction, verbs::Chain &chain) noexcept
+			     verbs::Direction direction) noexcept
 {
 	const auto prepare = [&](verbs::Transfer &transfer) {
 		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction) == 0;
 	};
-	/* The kernel's helper allocates as if it might wait for anything, such as for a Reply that comes by this context. */
-	const unsigned int scope = rpcordma_reclaim_scope_enter(false);
+	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
+	const unsigned int scope = rpcordma_reclaim_scope_enter(true);
 	const bool prepared = reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2,
 							direction, kernel::GFP_ATTEMPT, next, prepare,
-							request.transfers_, chain);
+							request.transfers_);
 	rpcordma_reclaim_scope_leave(scope);
 	return prepared;
 }
@@ -417,12 +417,12 @@ Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_b
 	if (!plan)
 		return drop("reply too large", Sent::too_large);
 	const bool is_long = plan->transfer == proto::ReplyTransfer::long_reply;
-	verbs::Chain chain;
-	if (is_long && (!chunks.reply || !write_reverse(request, *chunks.reply, reply, chain))) {
+	if (is_long && (!chunks.reply || !write_reverse(request, *chunks.reply, reply))) {
 		reverse_transfers_.finish(request.transfers_);
 		return drop("credits or memory", Sent::too_large);
 	}
-	verbs::SendBuffer *const buffer = endpoint_->sends().begin(chain.count + 1, kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer =
+		endpoint_->sends().begin(verbs::requests_of(request.transfers_) + 1, kernel::GFP_ATTEMPT);
 	if (!buffer) {
 		reverse_transfers_.finish(request.transfers_);
 		return Sent::no_room;
@@ -439,6 +439,7 @@ Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_b
 		message_size += size;
 	}
 	rpcordma_trace_reverse_reply_sent(peer(), static_cast<u32>(xid), verbs::name_of(plan->transfer), size);
+	verbs::Chain chain = verbs::chain_of(request.transfers_);
 	if (is_long)
 		request.watch(endpoint_->sends(), chain);
 	kernel::Guard guard(lock_);
@@ -453,8 +454,7 @@ Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_b
 }
 
 /* Prepares the RDMA Writes of a Reply that goes to its Reply chunk. */
-bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply,
-			      verbs::Chain &chain) noexcept
+bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply) noexcept
 {
 	const std::uint32_t size = field::xdr_buf::len(&reply);
 	if (!request.make_room(size, kernel::GFP_ATTEMPT) ||
@@ -463,7 +463,7 @@ bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &r
 	BlockReader reader(request.moved_.data());
 	const auto next = [&reader](std::uint32_t most) { return reader(most); };
 	return proto::for_each_written(room, size, [&](const wire::Segment &segment) {
-		return move_reverse(request, segment, next, verbs::Direction::write, chain);
+		return move_reverse(request, segment, next, verbs::Direction::write);
 	});
 }
 

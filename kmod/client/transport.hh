@@ -172,7 +172,7 @@ class Transport final : private verbs::Endpoint::User {
 	void pull_reverse(ReverseRequest &request, const proto::Assembly &assembly) noexcept RPCORDMA_EXCLUDES(lock_);
 	template <typename Next>
 	[[nodiscard]] bool move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
-					verbs::Direction direction, verbs::Chain &chain) noexcept;
+					verbs::Direction direction) noexcept;
 	void post_reverse_reads() noexcept RPCORDMA_EXCLUDES(lock_);
 	void reverse_moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void serve_reverse(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -183,8 +183,8 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] Sent transmit_reverse(ReverseRequest &request, const xdr_buf &reply) noexcept
 		RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool write_reverse(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply,
-					 verbs::Chain &chain) noexcept;
+	[[nodiscard]] bool write_reverse(ReverseRequest &request, const wire::WriteChunk &room,
+					 const xdr_buf &reply) noexcept;
 	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void sweep_reverse() noexcept RPCORDMA_EXCLUDES(lock_);
 

@@ -12,11 +12,11 @@ void *rpcordma_alloc(size_t size, gfp_t gfp)
 	return kzalloc(size, gfp);
 }
 
-unsigned int rpcordma_reclaim_scope_enter(bool swap)
+unsigned int rpcordma_reclaim_scope_enter(bool reserves)
 {
 	unsigned int outer = current->flags & (PF_MEMALLOC_NOIO | PF_MEMALLOC);
 
-	current->flags |= PF_MEMALLOC_NOIO | (swap ? PF_MEMALLOC : 0);
+	current->flags |= PF_MEMALLOC_NOIO | (reserves ? PF_MEMALLOC : 0);
 	return outer;
 }
 

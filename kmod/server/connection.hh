@@ -108,18 +108,17 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] int pull(ServedCall &call, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] Pull *make_pull() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool read(Pull &pull) noexcept;
-	[[nodiscard]] bool read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset,
-					verbs::Chain &chain) noexcept;
+	[[nodiscard]] bool read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept;
 	void pulled(Pull &pull) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int deliver(Pull &pull, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* reply.cc */
 	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan,
 				    Push *push) noexcept;
-	[[nodiscard]] bool write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
-				 verbs::Chain &chain) noexcept;
+	[[nodiscard]] bool write(Push &push, const ServedCall &call, const xdr_buf &reply,
+				 const proto::ReplyPlan &plan) noexcept;
 	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-				       std::uint32_t length, verbs::Chain &chain) noexcept;
+				       std::uint32_t length) noexcept;
 	[[nodiscard]] Push *make_push(ServedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
 					 std::span<std::byte> message) noexcept;

@@ -90,7 +90,6 @@ bool Connection::read(Pull &pull) noexcept
 {
 	const proto::Assembly &assembly = pull.call->assembly;
 	const wire::Xid xid = pull.call->call.xid;
-	verbs::Chain chain;
 	std::uint32_t filled = 0;
 	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
@@ -98,17 +97,17 @@ bool Connection::read(Pull &pull) noexcept
 		filled = piece->offset + piece->length;
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
 			copy(pull.pages, piece->offset, *bytes);
-		else if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset, chain))
+		else if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset))
 			return false;
 	}
 	clear(pull.pages, filled, assembly.filled());
+	verbs::Chain chain = verbs::chain_of(pull.transfers);
 	rpcordma_trace_call_pulled(peer(), static_cast<u32>(xid), assembly.filled(), chain.count);
 	pull.watch(endpoint_->sends(), chain);
 	return post_front(chain, pull, xid) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
 }
 
-bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset,
-			      verbs::Chain &chain) noexcept
+bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept
 {
 	const auto next = [&pull, at = offset](std::uint32_t left) mutable {
 		const std::uint32_t in_page = at % proto::page_size;
@@ -122,7 +121,7 @@ bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uin
 	};
 	rpcordma_svc_count(RPCORDMA_SVC_READS);
 	return transfers_.append(segment.length, pages_for(offset + segment.length) - offset / proto::page_size,
-				 verbs::Direction::read, kernel::GFP_KERNEL, next, prepare, pull.transfers, chain);
+				 verbs::Direction::read, kernel::GFP_KERNEL, next, prepare, pull.transfers);
 }
 
 /* In the context of the completion queue. */

@@ -84,8 +84,9 @@ bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPl
 	verbs::Chain chain;
 
 	if (push) {
-		if (!write(*push, call, reply, plan, chain))
+		if (!write(*push, call, reply, plan))
 			return false;
+		chain = verbs::chain_of(push->transfers);
 		push->watch(sends, chain);
 		if (!post_front(chain, *push, push->xid))
 			return false;
@@ -167,13 +168,12 @@ Push *Connection::make_push(ServedCall &call) noexcept
 }
 
 /* Prepares the RDMA Writes of a Reply. */
-bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
-		       verbs::Chain &chain) noexcept
+bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan) noexcept
 {
 	const std::span<const proto::Item> items = call.items.span();
 	auto chunk = call.call.chunks.writes.begin();
 	for (const proto::Item &item : items) {
-		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length, chain))
+		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length))
 			return false;
 		++chunk;
 	}
@@ -181,11 +181,11 @@ bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply,
 	if (plan.transfer == proto::ReplyTransfer::short_reply || !room)
 		return true;
 	const proto::Remainder remainder(field::xdr_buf::len(&reply), items);
-	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size, chain);
+	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size);
 }
 
-bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length,
-			     verbs::Chain &chain) noexcept
+bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
+			     std::uint32_t length) noexcept
 {
 	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
 	const std::uint32_t most_borders = 4 + source.most_gaps();
@@ -198,8 +198,7 @@ bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamRe
 		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
 		return transfers_.append(segment.length,
 					 std::min(segment.length, segment.length / proto::page_size + most_borders),
-					 verbs::Direction::write, kernel::GFP_KERNEL, next, prepare, push.transfers,
-					 chain);
+					 verbs::Direction::write, kernel::GFP_KERNEL, next, prepare, push.transfers);
 	});
 }
 

@@ -132,16 +132,18 @@ Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &w
 	const std::uint32_t most_completions = left(field::ib_device::max_cqe(device), 2 * drain_requests);
 	const std::uint32_t other_receives = wishes.reverse_credits + receive_batch;
 	const std::uint32_t largest_rpc = 2 * largest_message(RegistrationPool::limits_of(device));
+	const std::uint32_t other_completions = other_receives + wishes.reverse_credits;
 
 	Depths depths{};
 	depths.credits = std::min(
 		{wishes.credits, most_requests / send_requests_per_call,
 		 most_requests - std::min(most_requests, other_receives),
-		 (most_completions - std::min(most_completions, other_receives)) / (send_requests_per_call + 1)});
+		 (most_completions - std::min(most_completions, other_completions)) / (send_requests_per_call + 1)});
 	depths.receive = depths.credits + other_receives;
 	/* However few credits there are, the queue takes the largest RPC, in the half that one may fill. */
-	depths.send = std::min(most_requests, std::max(depths.credits * send_requests_per_call + wishes.reverse_credits,
-						       2 * (2 * largest_rpc + 1)));
+	depths.send = std::min({most_requests, most_completions - std::min(most_completions, depths.receive),
+				std::max(depths.credits * send_requests_per_call + wishes.reverse_credits,
+					 2 * (2 * largest_rpc + 1))});
 	/* Every message is in one piece, so that no device has too few. */
 	depths.elements = 1;
 	depths.registrations = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2,

@@ -208,6 +208,12 @@ void RegistrationPool::give_back(Registrations &from) noexcept
 	listener_.more_registrations();
 }
 
+bool RegistrationPool::is_stopped() noexcept
+{
+	kernel::Guard guard(lock_);
+	return stopped_;
+}
+
 void RegistrationPool::grow() noexcept
 {
 	std::uint32_t step;
@@ -219,7 +225,7 @@ void RegistrationPool::grow() noexcept
 		wanted_ = 0;
 	}
 	const unsigned int scope = rpcordma_reclaim_scope_enter(false);
-	while (step-- != 0 && add())
+	while (step-- != 0 && !is_stopped() && add())
 		;
 	rpcordma_reclaim_scope_leave(scope);
 	const std::uint32_t now = size();

@@ -146,6 +146,7 @@ class RegistrationPool : public kernel::Heap {
     private:
 	Registration *make() noexcept;
 	bool add() noexcept RPCORDMA_EXCLUDES(lock_);
+	bool is_stopped() noexcept RPCORDMA_EXCLUDES(lock_);
 	void grow() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	ib_device *const device_;

@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint32_t least_entries = 4;
 /* Each may have grown to some 9 KiB. */
 constexpr std::uint32_t most_kept = 128;
+/* Of an entry: where DMA goes through bounce buffers, none may be larger than 256 KiB less what its offset takes. */
+constexpr std::uint32_t most_merged = 128 * 1024;
 
 bool follows(const PagePiece &piece, const PagePiece &last) noexcept
 {
@@ -38,7 +40,8 @@ bool Transfer::begin(std::uint32_t pieces, gfp_t gfp) noexcept
 void Transfer::add(const PagePiece &piece, Direction direction) noexcept
 {
 	/* Reads may go through a registration, which counts pages. */
-	if (direction == Direction::write && entries_ != 0 && follows(piece, last_)) {
+	if (direction == Direction::write && entries_ != 0 && last_.length + piece.length <= most_merged &&
+	    follows(piece, last_)) {
 		last_.length += piece.length;
 		rpcordma_list_set(entry(entries_ - 1), last_.in, last_.length, last_.offset);
 		return;
@@ -55,6 +58,7 @@ int Transfer::prepare(ib_qp *qp, u32 port, const wire::Segment &remote, Directio
 	rpcordma_list_end(entry(entries_ - 1), true);
 	const int requests = rdma_rw_ctx_init(context_.get(), qp_, port_, entry(0), entries_, 0, remote.offset,
 					      std::to_underlying(remote.handle), direction_);
+	requests_ = static_cast<std::uint32_t>(std::max(requests, 0));
 	return std::min(requests, 0);
 }
 
@@ -66,6 +70,20 @@ void Transfer::append_to(Chain &chain) noexcept
 void Transfer::finish() noexcept
 {
 	rdma_rw_ctx_destroy(context_.get(), qp_, port_, entry(0), entries_, direction_);
+}
+
+std::uint32_t requests_of(Transfers &all) noexcept
+{
+	std::uint32_t requests = 0;
+	all.for_each([&](const Transfer &transfer) { requests += transfer.requests(); });
+	return requests;
+}
+
+Chain chain_of(Transfers &all) noexcept
+{
+	Chain chain;
+	all.for_each([&](Transfer &transfer) { transfer.append_to(chain); });
+	return chain;
 }
 
 TransferPool::~TransferPool()

@@ -35,7 +35,13 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	void add(const PagePiece &piece, Direction direction) noexcept;
 	/* Maps the memory. 0, -EAGAIN where the device has no registration left now, another negative errno for good. */
 	[[nodiscard]] int prepare(ib_qp *qp, u32 port, const wire::Segment &remote, Direction direction) noexcept;
-	/* The work requests, none of them signalled. */
+	/* How many work requests it takes. */
+	[[nodiscard]] std::uint32_t requests() const noexcept
+	{
+		return requests_;
+	}
+	/* The work requests, none of them signalled. They are posted, or the connection ends: a registration of the device
+	 * counts as used from here on. */
 	void append_to(Chain &chain) noexcept;
 	/* Unmaps the memory. The work requests are done with, or were never posted. */
 	void finish() noexcept;
@@ -51,6 +57,7 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	kernel::Block list_;
 	std::uint32_t capacity_ = 0;
 	std::uint32_t entries_ = 0;
+	std::uint32_t requests_ = 0;
 	PagePiece last_{};
 	ib_qp *qp_ = nullptr;
 	u32 port_ = 0;
@@ -59,6 +66,11 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 
 /* The transfers of one RPC, or some of them. */
 using Transfers = kernel::List<Transfer>;
+
+/* How many work requests all of them take. */
+[[nodiscard]] std::uint32_t requests_of(Transfers &all) noexcept;
+/* The work requests of all of them: see Transfer::append_to(). */
+[[nodiscard]] Chain chain_of(Transfers &all) noexcept;
 
 /* Keeps some transfers for the next RPCs. */
 class TransferPool {
@@ -71,11 +83,11 @@ class TransferPool {
 	/* Null where there is no memory. */
 	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Makes a Transfer between a segment and `length` bytes of local memory, which `next(left)` hands out in no more than
-	 * `pieces` pieces, has `prepare(transfer)` map it, and appends it to `to` and its work requests to the chain. False
-	 * where there is no memory or no mapping: nothing was appended. */
+	 * `pieces` pieces, has `prepare(transfer)` map it, and appends it to `to`. False where there is no memory or no
+	 * mapping: nothing was appended. */
 	template <typename Next, typename Prepare>
 	[[nodiscard]] bool append(std::uint32_t length, std::uint32_t pieces, Direction direction, gfp_t gfp, Next next,
-				  Prepare prepare, Transfers &to, Chain &chain) noexcept RPCORDMA_EXCLUDES(lock_)
+				  Prepare prepare, Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		Transfer *const transfer = take(gfp);
 		if (!transfer)
@@ -91,7 +103,6 @@ class TransferPool {
 			delete transfer;
 			return false;
 		}
-		transfer->append_to(chain);
 		to.push_back(*transfer);
 		return true;
 	}

@@ -110,6 +110,23 @@ TEST(Written, MemoryThatFollows_IsOnePiece)
 	transfer.finish();
 }
 
+TEST(Written, MuchThatFollows_IsNoPieceLargerThanBounceBuffersAre)
+{
+	constexpr u32 size = 256 * 1024;
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Sends sends(fake, depth);
+	const kernel::Block block(size, kernel::GFP_KERNEL);
+	ASSERT_TRUE(block);
+	Transfer transfer;
+	ASSERT_TRUE(transfer.begin(size / 4096, kernel::GFP_KERNEL));
+	for (u32 at = 0; at < size; at += 4096)
+		transfer.add({rpcordma_page_of(block.data() + at), 0, 4096}, Direction::write);
+	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 2u);
+	transfer.finish();
+}
+
 TEST(Transfer, UsedAgain_IsOfItsNewPiecesOnly)
 {
 	Fake fake(with_gaps);
@@ -123,7 +140,9 @@ TEST(Transfer, UsedAgain_IsOfItsNewPiecesOnly)
 			transfer.add({pages[i], 8, 16}, Direction::read);
 		ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::read), 0);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), count);
-		EXPECT_EQ(run(sends, transfer), (count + with_gaps.elements - 1) / with_gaps.elements);
+		const u32 requests = transfer.requests();
+		EXPECT_EQ(run(sends, transfer), requests);
+		EXPECT_EQ(requests, (count + with_gaps.elements - 1) / with_gaps.elements);
 		transfer.finish();
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
- * meanwhile have to do with that. Parameters left at 0 change nothing.
+ * meanwhile have to do with that. Who asks for longer queues is refused. Parameters left at 0 change nothing.
  */
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
@@ -23,6 +23,24 @@ LIMIT(max_qp_init_rd_atom);
 
 static struct ib_device *limited;
 static struct ib_device_attr before;
+static struct ib_device_ops ops_before;
+
+/* The last argument's type differs between kernels. */
+typedef int (*create_cq_function)(struct ib_cq *cq, const struct ib_cq_init_attr *attr, void *user);
+
+static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, void *user)
+{
+	if (attr->cqe > limited->attrs.max_cqe)
+		return -EINVAL;
+	return ((create_cq_function)ops_before.create_cq)(cq, attr, user);
+}
+
+static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *user)
+{
+	if (attr->cap.max_send_wr > limited->attrs.max_qp_wr || attr->cap.max_recv_wr > limited->attrs.max_qp_wr)
+		return -EINVAL;
+	return ops_before.create_qp(qp, attr, user);
+}
 
 static int __init small_device_init(void)
 {
@@ -30,6 +48,9 @@ static int __init small_device_init(void)
 	if (!limited)
 		return -ENODEV;
 	before = limited->attrs;
+	ops_before = limited->ops;
+	limited->ops.create_cq = (void *)create_cq;
+	limited->ops.create_qp = create_qp;
 #define APPLY(name)                                   \
 	do {                                          \
 		if (name)                             \
@@ -47,6 +68,7 @@ static int __init small_device_init(void)
 
 static void __exit small_device_exit(void)
 {
+	limited->ops = ops_before;
 	limited->attrs = before;
 	ib_device_put(limited);
 }
