@@ -47,8 +47,8 @@ struct xprt_create;
 
 /* memory.c. Zeroed memory, to be given to kfree(); NULL where there is none. */
 void *rpcordma_alloc(size_t size, gfp_t gfp);
-/* What this task allocates until the scope ends waits neither for file systems nor for swap. With `reserves` it waits for
- * nothing: it comes from the reserves, as swapping itself needs it, or not at all. */
+/* What this task allocates until the scope ends waits neither for file systems nor for swap. With `reserves` it waits
+ * for nothing: it comes from the reserves, as swapping itself needs it, or not at all. */
 unsigned int rpcordma_reclaim_scope_enter(bool reserves);
 void rpcordma_reclaim_scope_leave(unsigned int flags);
 /* The page that a byte of kmalloc()ed memory is in. */
