@@ -187,7 +187,8 @@ void Transport::cancel_connect() noexcept
 
 void Transport::break_off() noexcept
 {
-	give_up("injected");
+	if (rpcordma_xprt_connected(xprt_))
+		give_up("injected");
 }
 
 void Transport::give_up(const char *reason) noexcept

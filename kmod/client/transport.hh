@@ -75,6 +75,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* With the send lock held, or when nobody can call any more. Sleeps. */
 	void close() noexcept;
 	void cancel_connect() noexcept;
+	/* Fault injection, of a task that need not have the send lock: another may be closing the connection. */
 	void break_off() noexcept;
 	/* Has the connection closed, and a new one made when there is something to send. */
 	void give_up(const char *reason) noexcept;
