@@ -56,7 +56,8 @@ static int part(struct kprobe *probe, struct pt_regs *regs)
 	struct rpc_task *call = (struct rpc_task *)regs_get_kernel_argument(regs, 0);
 	struct rpc_xprt *xprt = call->tk_xprt;
 
-	if (calls_to_part && xprt->xprt_class->ident == XPRT_TRANSPORT_RDMA && call->tk_rqstp->rq_snd_buf.page_len) {
+	if (calls_to_part && xprt->xprt_class->ident == XPRT_TRANSPORT_RDMA && call->tk_rqstp->rq_snd_buf.page_len &&
+	    test_bit(RPC_TASK_NEED_RECV, &call->tk_runstate)) {
 		calls_to_part--;
 		xprt->connect_cookie++;
 		xprt_force_disconnect(xprt);
