@@ -74,7 +74,9 @@ class Cell:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declares the markers; ends in order when told to, so that the machines' disks are removed."""
-    signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 128 + signal.SIGTERM))
+    # Who runs tests beside others is told by who began them all, and need not be in a main thread.
+    if not SIDE_BY_SIDE:
+        signal.signal(signal.SIGTERM, lambda *_: pytest.exit("terminated", 128 + signal.SIGTERM))
     config.addinivalue_line("markers", "about(*sides): it is about our client, or our server, "
                                        "or both; without, about every transport")
     config.addinivalue_line("markers", "each_side: without FULL=1 it runs once for each side that "
