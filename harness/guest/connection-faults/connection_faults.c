@@ -50,6 +50,25 @@ static int before_bc_svc_process(struct kprobe *probe, struct pt_regs *regs)
 	return lose_connection((struct rpc_rqst *)regs_get_kernel_argument(regs, 1));
 }
 
+/* The Call that was parted last, until it has its Reply, and how often it had been sent. */
+static struct rpc_task *parted;
+static int transmissions;
+
+/* One at a time, and none that has its Reply already. That comes under the same lock. */
+static bool may_part(struct rpc_xprt *xprt, struct rpc_task *call)
+{
+	bool may;
+
+	spin_lock(&xprt->queue_lock);
+	may = !parted && test_bit(RPC_TASK_NEED_RECV, &call->tk_runstate);
+	if (may) {
+		parted = call;
+		transmissions = call->tk_rqstp->rq_ntrans;
+	}
+	spin_unlock(&xprt->queue_lock);
+	return may;
+}
+
 /* The work that closes a connection counts up the cookie, then has it closed: this is in between. */
 static int part(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -57,13 +76,31 @@ static int part(struct kprobe *probe, struct pt_regs *regs)
 	struct rpc_xprt *xprt = call->tk_xprt;
 
 	if (calls_to_part && xprt->xprt_class->ident == XPRT_TRANSPORT_RDMA && call->tk_rqstp->rq_snd_buf.page_len &&
-	    test_bit(RPC_TASK_NEED_RECV, &call->tk_runstate)) {
+	    may_part(xprt, call)) {
 		calls_to_part--;
 		xprt->connect_cookie++;
 		xprt_force_disconnect(xprt);
 	}
 	return 0;
 }
+
+/* A Reply that was faster than the closing: another Call is parted instead. */
+static int before_completion(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct rpc_task *call = (struct rpc_task *)regs_get_kernel_argument(regs, 0);
+
+	if (call == parted) {
+		if (call->tk_rqstp->rq_ntrans == transmissions)
+			calls_to_part++;
+		parted = NULL;
+	}
+	return 0;
+}
+
+static struct kprobe call_completes = {
+	.symbol_name = "xprt_complete_rqst",
+	.pre_handler = before_completion,
+};
 
 static struct kprobe call_waits = {
 	.symbol_name = "xprt_request_wait_receive",
@@ -104,10 +141,15 @@ static int __init connection_faults_init(void)
 	error = register_arrival();
 	if (error)
 		goto transport;
-	error = register_kprobe(&call_waits);
+	error = register_kprobe(&call_completes);
 	if (error)
 		goto arrival;
+	error = register_kprobe(&call_waits);
+	if (error)
+		goto completion;
 	return 0;
+completion:
+	unregister_kprobe(&call_completes);
 arrival:
 	unregister_kprobe(registered);
 transport:
@@ -118,6 +160,7 @@ transport:
 static void __exit connection_faults_exit(void)
 {
 	unregister_kprobe(&call_waits);
+	unregister_kprobe(&call_completes);
 	unregister_kprobe(registered);
 	unregister_kretprobe(&transport_made);
 }
