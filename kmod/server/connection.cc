@@ -59,10 +59,10 @@ bool Connection::start(ConnectRequest &request) noexcept
 	const auto chunks = static_cast<proto::ReverseChunks>(rpcordma_svc_reverse_chunks);
 	const bool offers = chunks != proto::ReverseChunks::never;
 	const verbs::AcceptWishes wishes{
-		.credits = rpcordma_svc_max_requests,
-		.spare_receives = spare_receives,
-		.payload = std::min(field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt())),
-				    (Pages::most - 4) * proto::page_size),
+		.load = {.credits = rpcordma_svc_max_requests,
+			 .spare_receives = spare_receives,
+			 .payload = std::min(field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt())),
+					     (Pages::most - 4) * proto::page_size)},
 		/* For a Read chunk and a Reply chunk each. */
 		.registrations = offers ? 2 * reverse_credits : 0,
 		.own = {.send_size = rpcordma_svc_max_req_size,

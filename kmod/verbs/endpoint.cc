@@ -16,28 +16,19 @@ namespace {
 
 /* The time that resolving an address or a route may take, in milliseconds. */
 constexpr unsigned long resolve_ms = 5000;
-/* Work requests per call: a registration, a Send and an invalidation, and one to spare. More wait for room. */
-constexpr std::uint32_t send_requests_per_call = 4;
 constexpr std::uint32_t first_send_buffers = 8;
-/* ib_drain_qp() posts one work request to each queue. */
-constexpr std::uint32_t drain_requests = 1;
-/* A scatter/gather element takes memory of the device's queue, used or not. */
-constexpr std::uint32_t most_elements = 16;
-/* The shortest send queue that a responder asks for where a device's completion queue is short. */
-constexpr std::uint32_t least_send_queue = 16;
 /* Attempts of the device before the connection is lost: few, so that another path is tried soon. */
 constexpr u8 retries = 6;
 
-/* What a limit of the device's leaves. */
-constexpr std::uint32_t left(int limit, std::uint32_t taken)
+DeviceLimits limits_of(ib_device *device)
 {
-	return limit > static_cast<int>(taken) ? static_cast<std::uint32_t>(limit) - taken : 0;
-}
+	const auto count = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 0)); };
 
-/* The number of segments of the largest Call or Reply: its pages, head and tail. */
-constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
-{
-	return 2 + (most_payload_pages + limits.pages - 1) / limits.pages;
+	return {.requests = count(field::ib_device::max_qp_wr(device)),
+		.completions = count(field::ib_device::max_cqe(device)),
+		.elements = count(field::ib_device::max_send_sge(device)),
+		.registrations = count(field::ib_device::max_mr(device)),
+		.registration = RegistrationPool::limits_of(device)};
 }
 
 } // namespace
@@ -73,30 +64,31 @@ ConnectOutcome Endpoint::resolve(const EndpointWishes &wishes) noexcept
 }
 
 /* An administrator has to know: no other device is tried. Each attempt of a peer comes here, too. */
-ConnectOutcome Endpoint::check_device(const Depths &depths) noexcept
+bool Endpoint::can_register() const noexcept
 {
 	ib_device *const device = field::rdma_cm_id::device(id_);
-	if ((field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) == 0) {
-		rpcordma_log_peer("device %s cannot register memory by work requests: it cannot be used, use another "
-				  "or proto=tcp",
-				  field::ib_device::name(device));
-		return Outcome::no_device;
-	}
-	if (depths.credits == 0) {
-		rpcordma_log_peer("device %s has too short queues: it cannot be used, use another or proto=tcp",
-				  field::ib_device::name(device));
-		return Outcome::no_device;
-	}
-	if (depths.largest_rpc > 2 * verbs::most_segments) {
-		rpcordma_log_peer("device %s registers too few pages at a time: it cannot be used, use another or "
-				  "proto=tcp",
-				  field::ib_device::name(device));
-		return Outcome::no_device;
-	}
-	return Outcome::connected;
+	if ((field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) != 0)
+		return true;
+	rpcordma_log_peer("device %s cannot register memory by work requests: it cannot be used, use another or "
+			  "proto=tcp",
+			  field::ib_device::name(device));
+	return false;
 }
 
-bool Endpoint::create_queues(const Depths &depths, std::uint32_t send_size, std::uint32_t receive_size) noexcept
+ConnectOutcome Endpoint::cannot_use(Lack lack) const noexcept
+{
+	const char *const name = field::ib_device::name(field::rdma_cm_id::device(id_));
+	if (lack == Lack::room)
+		rpcordma_log_peer("device %s has too short queues: it cannot be used, use another or proto=tcp", name);
+	else
+		rpcordma_log_peer("device %s registers too few pages at a time: it cannot be used, use another or "
+				  "proto=tcp",
+				  name);
+	return Outcome::no_device;
+}
+
+bool Endpoint::create_queues(const Depths &depths, std::uint32_t transfers, std::uint32_t send_size,
+			     std::uint32_t receive_size) noexcept
 {
 	ib_device *const device = field::rdma_cm_id::device(id_);
 
@@ -107,74 +99,23 @@ bool Endpoint::create_queues(const Depths &depths, std::uint32_t send_size, std:
 	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
 	receives_.reset(new (kernel::GFP_KERNEL) ReceiveQueue(device, lkey, receive_size, depths.receive, *this));
 	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, send_size, depths.send, *this));
-	return receives_ && sends_ && create_queue_pair(device, depths);
+	return receives_ && sends_ && create_queue_pair(device, depths, transfers);
 }
 
 ConnectOutcome Endpoint::create_queues(const EndpointWishes &wishes) noexcept
 {
-	ib_device *const device = field::rdma_cm_id::device(id_);
-	const Depths depths = depths_for(device, wishes);
-	if (const Outcome outcome = check_device(depths); outcome != Outcome::connected)
-		return outcome;
-	credits_ = depths.credits;
-	if (!create_queues(depths, wishes.own.send_size, wishes.own.receive_size))
-		return Outcome::try_again;
-	/* A registration and an invalidation each, and the Send. */
-	most_segments_ = std::min(depths.largest_rpc, (sends_->longest_chain() - 1) / 2);
-	const bool made = make_registrations(depths.registrations, most_segments_) &&
+	if (!can_register())
+		return Outcome::no_device;
+	const auto depths = depths_for(limits_of(field::rdma_cm_id::device(id_)), wishes.load);
+	if (!depths)
+		return cannot_use(depths.error());
+	credits_ = depths->credits;
+	most_segments_ = depths->segments;
+	const bool made = create_queues(*depths, wishes.load.reverse_credits * wishes.reverse_transfers,
+					wishes.own.send_size, wishes.own.receive_size) &&
+			  make_registrations(depths->registrations, most_segments_) &&
 			  fill_queues(wishes.reverse_receives);
 	return made ? Outcome::connected : Outcome::try_again;
-}
-
-Endpoint::Depths Endpoint::depths_for(ib_device *device, const EndpointWishes &wishes) noexcept
-{
-	const std::uint32_t most_requests = left(field::ib_device::max_qp_wr(device), drain_requests);
-	const std::uint32_t most_completions = left(field::ib_device::max_cqe(device), 2 * drain_requests);
-	const std::uint32_t other_receives = wishes.reverse_credits + receive_batch;
-	const std::uint32_t largest_rpc = 2 * largest_message(RegistrationPool::limits_of(device));
-	const std::uint32_t other_completions = other_receives + wishes.reverse_credits;
-
-	Depths depths{};
-	depths.credits = std::min(
-		{wishes.credits, most_requests / send_requests_per_call,
-		 most_requests - std::min(most_requests, other_receives),
-		 (most_completions - std::min(most_completions, other_completions)) / (send_requests_per_call + 1)});
-	depths.receive = depths.credits + other_receives;
-	/* However few credits there are, the queue takes the largest RPC, in the half that one may fill. */
-	depths.send = std::min({most_requests, most_completions - std::min(most_completions, depths.receive),
-				std::max(depths.credits * send_requests_per_call + wishes.reverse_credits,
-					 2 * (2 * largest_rpc + 1))});
-	/* Every message is in one piece, so that no device has too few. */
-	depths.elements = 1;
-	depths.registrations = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_mr(device), 0)) / 2,
-					  largest_rpc, std::max(depths.credits * largest_rpc, largest_rpc));
-	depths.largest_rpc = largest_rpc;
-	depths.transfers = wishes.reverse_credits * wishes.reverse_transfers;
-	return depths;
-}
-
-/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. */
-Endpoint::Depths Endpoint::depths_for(ib_device *device, u32 port, const AcceptWishes &wishes) noexcept
-{
-	const std::uint32_t most_requests = left(field::ib_device::max_qp_wr(device), drain_requests);
-	const std::uint32_t most_completions = left(field::ib_device::max_cqe(device), 2 * drain_requests);
-	const std::uint32_t fewest_sends = std::min(most_completions, least_send_queue);
-	const std::uint32_t payload_pages = wishes.payload / proto::page_size + 1;
-
-	Depths depths{};
-	depths.credits =
-		std::min({wishes.credits, most_requests - std::min(most_requests, wishes.spare_receives),
-			  most_completions - std::min(most_completions, wishes.spare_receives + fewest_sends)});
-	depths.receive = depths.credits + wishes.spare_receives;
-	depths.elements = std::clamp(static_cast<std::uint32_t>(std::max(field::ib_device::max_send_sge(device), 1)),
-				     1u, most_elements);
-	const std::uint32_t largest_reply = payload_pages / depths.elements + 2;
-	depths.send = std::min({most_requests, most_completions - std::min(most_completions, depths.receive),
-				std::max(depths.credits * send_requests_per_call, 4 * largest_reply)});
-	depths.transfers = depths.credits * rdma_rw_mr_factor(device, port, payload_pages);
-	if (depths.send == 0)
-		depths.credits = 0;
-	return depths;
 }
 
 void Endpoint::take_over(rdma_cm_id *id) noexcept
@@ -189,16 +130,20 @@ ConnectOutcome Endpoint::make_acceptable(const wire::PrivateData &requester, con
 {
 	own_ = wire::PrivateData::decode(wishes.own.encode());
 	agreement_ = proto::agree(requester, own_);
-	const Depths depths = depths_for(field::rdma_cm_id::device(id_), port(), wishes);
-	if (const Outcome outcome = check_device(depths); outcome != Outcome::connected)
-		return outcome;
-	credits_ = depths.credits;
+	if (!can_register())
+		return Outcome::no_device;
+	ib_device *const device = field::rdma_cm_id::device(id_);
+	const auto depths = depths_for(limits_of(device), wishes.load);
+	if (!depths)
+		return cannot_use(depths.error());
+	credits_ = depths->credits;
+	const std::uint32_t transfers = credits_ * rdma_rw_mr_factor(device, port(), wishes.load.payload_pages());
 	/* Half of the registrations, so that two such Calls do not wait for each other. */
-	most_read_segments_ = rpcordma_is_iwarp(field::rdma_cm_id::device(id_)) ? depths.transfers / 2 : ~0u;
-	const bool made = create_queues(depths, agreement_.inline_thresholds.reply, own_.receive_size) &&
+	most_read_segments_ = rpcordma_is_iwarp(device) ? transfers / 2 : ~0u;
+	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
+	const bool made = create_queues(*depths, transfers, agreement_.inline_thresholds.reply, own_.receive_size) &&
 			  sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
-			  receives_->provide(std::min(depths.receive, proto::Grants::first + wishes.spare_receives), 0,
-					     kernel::GFP_KERNEL) != 0 &&
+			  receives_->provide(std::min(depths->receive, first_receives), 0, kernel::GFP_KERNEL) != 0 &&
 			  make_registrations(wishes.registrations, wishes.registrations);
 	return made ? Outcome::connected : Outcome::try_again;
 }
@@ -225,10 +170,9 @@ bool Endpoint::accept(u8 reads, u8 own_reads) noexcept
 	return error == 0;
 }
 
-bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexcept
+bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths, std::uint32_t transfers) noexcept
 {
-	ib_cq *const cq = __ib_alloc_cq_any(device, this,
-					    static_cast<int>(depths.send + depths.receive + 2 * drain_requests),
+	ib_cq *const cq = __ib_alloc_cq_any(device, this, static_cast<int>(depths.completions()),
 					    kernel::IB_POLL_WORKQUEUE, "rpcordma");
 	if (rpcordma_pointer_error(cq) != 0)
 		return false;
@@ -244,7 +188,7 @@ bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths) noexce
 	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
-	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = depths.transfers;
+	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = transfers;
 	field::ib_qp_init_attr::port_num(wanted) = port();
 	if (rdma_create_qp(id_, pd_, wanted) != 0)
 		return false;

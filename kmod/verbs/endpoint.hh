@@ -7,6 +7,7 @@
 #include "kernel/heap.hh"
 #include "kernel/sync.hh"
 #include "proto/connection.hh"
+#include "verbs/depths.hh"
 #include "verbs/live.hh"
 #include "verbs/receive_queue.hh"
 #include "verbs/registration.hh"
@@ -21,11 +22,8 @@ struct EndpointWishes {
 	const sockaddr *destination;
 	/* Null for any. */
 	sockaddr *source;
-	/* Calls outstanding at a time; the device may allow fewer. */
-	std::uint32_t credits;
-	/* Calls of the reverse direction outstanding at a time. */
-	std::uint32_t reverse_credits;
-	/* Receives that are posted for them from the start. */
+	RequesterLoad load;
+	/* Receives that are posted for Calls of the reverse direction from the start. */
 	std::uint32_t reverse_receives;
 	/* RDMA Reads and Writes for the chunks of each of them. */
 	std::uint32_t reverse_transfers;
@@ -34,12 +32,7 @@ struct EndpointWishes {
 
 /* What an arriving connection is accepted for. */
 struct AcceptWishes {
-	/* Calls outstanding at a time; the device may allow fewer. */
-	std::uint32_t credits;
-	/* Receives that are posted beside those for Calls. */
-	std::uint32_t spare_receives;
-	/* The largest payload, in bytes. */
-	std::uint32_t payload;
+	ResponderLoad load;
 	/* Registrations, for chunks of the reverse direction. */
 	std::uint32_t registrations;
 	wire::PrivateData own;
@@ -180,28 +173,13 @@ class Endpoint final : public kernel::Heap,
 	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
 	void take_over(rdma_cm_id *id) noexcept;
 	[[nodiscard]] Outcome make_acceptable(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
-	/* How long the queues are to be, in work requests, and how many registrations there may be; credits of zero where
-	 * the device cannot do it. */
-	struct Depths {
-		std::uint32_t credits;
-		std::uint32_t send;
-		std::uint32_t receive;
-		/* Scatter/gather elements of a work request in the send queue. */
-		std::uint32_t elements;
-		/* A requester's. */
-		std::uint32_t registrations;
-		/* The registrations of the largest RPC. */
-		std::uint32_t largest_rpc;
-		/* RDMA Reads and Writes of our own, where each takes a registration. */
-		std::uint32_t transfers;
-	};
-	[[nodiscard]] static Depths depths_for(ib_device *device, const EndpointWishes &wishes) noexcept;
-	[[nodiscard]] static Depths depths_for(ib_device *device, u32 port, const AcceptWishes &wishes) noexcept;
-	[[nodiscard]] Outcome check_device(const Depths &depths) noexcept;
+	[[nodiscard]] bool can_register() const noexcept;
+	[[nodiscard]] Outcome cannot_use(Lack lack) const noexcept;
 	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
-	[[nodiscard]] bool create_queues(const Depths &depths, std::uint32_t send_size,
+	/* `transfers`: RDMA Reads and Writes of our own, where each takes a registration. */
+	[[nodiscard]] bool create_queues(const Depths &depths, std::uint32_t transfers, std::uint32_t send_size,
 					 std::uint32_t receive_size) noexcept;
-	[[nodiscard]] bool create_queue_pair(ib_device *device, const Depths &depths) noexcept;
+	[[nodiscard]] bool create_queue_pair(ib_device *device, const Depths &depths, std::uint32_t transfers) noexcept;
 	[[nodiscard]] bool make_registrations(std::uint32_t most, std::uint32_t first) noexcept;
 	[[nodiscard]] bool fill_queues(std::uint32_t reverse_receives) noexcept;
 

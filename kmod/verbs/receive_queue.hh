@@ -13,9 +13,6 @@
 
 namespace rpcordma::verbs {
 
-/* A requester posts so many Receives beyond those that it needs when there are too few; queues have room for them. */
-inline constexpr std::uint32_t receive_batch = 7;
-
 class ReceiveQueue;
 
 /* What a message arrives in. Belongs to its ReceiveQueue, but from its completion until give_back() to whoever was told

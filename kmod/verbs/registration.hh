@@ -6,16 +6,12 @@
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "proto/segmenting.hh"
+#include "verbs/depths.hh"
 #include "verbs/live.hh"
 #include "verbs/send_queue.hh"
 #include "wire/chunk.hh"
 
 namespace rpcordma::verbs {
-
-/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages. */
-inline constexpr std::uint32_t most_segments = 20;
-/* The most pages that a payload has: 1 MiB that begins within a page. */
-inline constexpr std::uint32_t most_payload_pages = 257;
 
 /* What the peer may do with a registration. */
 enum class Access : std::uint8_t { read, write };

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/depths.hh"
+
+#include <algorithm>
+
+namespace rpcordma::verbs {
+
+namespace {
+
+/* Work requests per call: a registration, a Send and an invalidation, and one to spare. More wait for room. */
+constexpr std::uint32_t send_requests_per_call = 4;
+/* A scatter/gather element takes memory of the device's queue, used or not. */
+constexpr std::uint32_t most_elements = 16;
+/* The shortest send queue that a responder asks for where a device's completion queue is short. */
+constexpr std::uint32_t least_send_queue = 16;
+
+/* What is left of a limit. */
+constexpr std::uint32_t left(std::uint32_t limit, std::uint32_t taken)
+{
+	return limit - std::min(limit, taken);
+}
+
+/* The number of segments of the largest Call or Reply: its pages, head and tail. */
+constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
+{
+	return 2 + (most_payload_pages + limits.pages - 1) / limits.pages;
+}
+
+/* A send queue that takes an RPC of so many segments, a registration and an invalidation each, and the Send. Half of the
+ * queue is the most that one may fill. */
+constexpr std::uint32_t queue_for(std::uint32_t segments)
+{
+	return 2 * (2 * segments + 1);
+}
+
+constexpr std::uint32_t segments_in(std::uint32_t queue)
+{
+	return left(queue / 2, 1) / 2;
+}
+
+} // namespace
+
+std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, const RequesterLoad &load) noexcept
+{
+	const std::uint32_t most_requests = left(device.requests, drain_requests);
+	const std::uint32_t most_completions = left(device.completions, 2 * drain_requests);
+	const std::uint32_t other_receives = load.reverse_credits + receive_batch;
+	const std::uint32_t largest = largest_message(device.registration);
+	if (largest > most_segments)
+		return std::unexpected(Lack::pages);
+
+	RequesterDepths depths{};
+	depths.credits = std::min({load.credits, most_requests / send_requests_per_call,
+				   left(most_requests, other_receives),
+				   left(most_completions, other_receives + load.reverse_credits) /
+					   (send_requests_per_call + 1)});
+	depths.receive = depths.credits + other_receives;
+	/* However few credits there are, the queue takes an RPC with the largest Call and Reply, where the device can. */
+	depths.send = std::min({most_requests, left(most_completions, depths.receive),
+				std::max(depths.credits * send_requests_per_call + load.reverse_credits,
+					 queue_for(2 * largest))});
+	depths.segments = std::min(2 * largest, segments_in(depths.send));
+	if (depths.credits == 0 || depths.segments < largest)
+		return std::unexpected(Lack::room);
+	/* Every message is in one piece, so that no device has too few. */
+	depths.elements = 1;
+	/* The device is not for one connection alone. */
+	depths.registrations = std::clamp(device.registrations / 2, 2 * largest, depths.credits * 2 * largest);
+	return depths;
+}
+
+/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. */
+std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const ResponderLoad &load) noexcept
+{
+	const std::uint32_t most_requests = left(device.requests, drain_requests);
+	const std::uint32_t most_completions = left(device.completions, 2 * drain_requests);
+	const std::uint32_t fewest_sends = std::min(most_completions, least_send_queue);
+
+	Depths depths{};
+	depths.credits = std::min({load.credits, left(most_requests, load.spare_receives),
+				   left(most_completions, load.spare_receives + fewest_sends)});
+	if (depths.credits == 0)
+		return std::unexpected(Lack::room);
+	depths.receive = depths.credits + load.spare_receives;
+	depths.elements = std::clamp(device.elements, 1u, most_elements);
+	const std::uint32_t largest_reply = load.payload_pages() / depths.elements + 2;
+	depths.send = std::min({most_requests, left(most_completions, depths.receive),
+				std::max(depths.credits * send_requests_per_call, 4 * largest_reply)});
+	return depths;
+}
+
+} // namespace rpcordma::verbs

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How long a connection's queues are: what its RPCs take, within what the device can do. */
+#pragma once
+
+#include <cstdint>
+#include <expected>
+
+#include "proto/segmenting.hh"
+
+namespace rpcordma::verbs {
+
+/* ib_drain_qp() posts one work request to each queue, beyond its depth. */
+inline constexpr std::uint32_t drain_requests = 1;
+/* A requester posts so many Receives beyond those that it needs when there are too few; queues have room for them. */
+inline constexpr std::uint32_t receive_batch = 7;
+/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages. */
+inline constexpr std::uint32_t most_segments = 20;
+/* The most pages that a payload has: 1 MiB that begins within a page. */
+inline constexpr std::uint32_t most_payload_pages = 257;
+
+/* What a device can do. */
+struct DeviceLimits {
+	/* Work requests in a queue. */
+	std::uint32_t requests;
+	/* Entries of a completion queue. */
+	std::uint32_t completions;
+	/* Scatter/gather elements of a work request in a send queue. */
+	std::uint32_t elements;
+	/* Registrations, of all connections together. */
+	std::uint32_t registrations;
+	proto::RegistrationLimits registration;
+};
+
+/* What a requester's connection is to carry. */
+struct RequesterLoad {
+	/* Calls outstanding at a time; the device may allow fewer. */
+	std::uint32_t credits;
+	/* Calls of the reverse direction outstanding at a time. */
+	std::uint32_t reverse_credits;
+};
+
+/* What a responder's connection is to carry. */
+struct ResponderLoad {
+	/* Calls outstanding at a time; the device may allow fewer. */
+	std::uint32_t credits;
+	/* Receives that are posted beside those for Calls. */
+	std::uint32_t spare_receives;
+	/* The largest payload, in bytes. */
+	std::uint32_t payload;
+
+	/* The most pages that it has. */
+	[[nodiscard]] constexpr std::uint32_t payload_pages() const noexcept
+	{
+		return payload / proto::page_size + 1;
+	}
+};
+
+/* What a device has too little of for any connection. */
+enum class Lack : std::uint8_t {
+	/* Room in its queues. */
+	room,
+	/* Pages that a registration covers. */
+	pages,
+};
+
+/* In work requests, without those for draining. */
+struct Depths {
+	/* Calls outstanding at a time, at least 1. */
+	std::uint32_t credits;
+	std::uint32_t send;
+	std::uint32_t receive;
+	/* Scatter/gather elements of a work request in the send queue. */
+	std::uint32_t elements;
+
+	/* The entries that the completion queue of both takes. */
+	[[nodiscard]] constexpr std::uint32_t completions() const noexcept
+	{
+		return send + receive + 2 * drain_requests;
+	}
+};
+
+struct RequesterDepths : Depths {
+	/* Registrations that the connection may have. */
+	std::uint32_t registrations;
+	/* The most segments that the chunks of one RPC may have together: those of the largest payload, or more. */
+	std::uint32_t segments;
+};
+
+/* Callable from any context. */
+[[nodiscard]] std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device,
+							      const RequesterLoad &load) noexcept;
+[[nodiscard]] std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const ResponderLoad &load) noexcept;
+
+} // namespace rpcordma::verbs
