@@ -14,6 +14,7 @@ from lab.errors import CommandFailed
 pytestmark = pytest.mark.about("client", "server")
 
 CALLS_TO_PART = "/sys/module/connection_faults/parameters/calls_to_part"
+REPLIES_TO_DISTRUST = "/sys/module/connection_faults/parameters/replies_to_distrust"
 
 
 @contextmanager
@@ -68,6 +69,21 @@ def test_a_call_is_out_of_reach_before_it_is_encrypted_anew(pair: Pair, version:
                 == pair.server.output("sha256sum </srv/nfs/tmpfs/secret"))
         pair.client.run("rm /mnt/secret")
     assert pair.client.read(TRACE).count("rpcordma_call_fenced:") >= count
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("3", "4.2")
+def test_a_reply_that_cannot_be_verified_is_asked_for_again(pair: Pair, version: str) -> None:
+    """Nothing is wrong with the connection, and no other Reply will come: the Call has to be sent again."""
+    with kerberos(pair), \
+            mounted(pair, version, security="krb5", server="server.lab.test", options="timeo=20"), \
+            connection_faults(pair.client):
+        pair.client.run("echo known >/mnt/file && sync /mnt/file")
+        pair.client.run(f"echo 1 >{REPLIES_TO_DISTRUST}")
+        pair.client.run("touch /mnt/file", timeout=60)
+        assert pair.client.read(REPLIES_TO_DISTRUST) == "0\n"
+        assert pair.client.read("/mnt/file") == "known\n"
+        pair.client.run("rm /mnt/file")
 
 
 @pytest.mark.each_side

@@ -422,8 +422,9 @@ void Transport::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	Request &request = Request::of(rqst);
 	{
 		kernel::Guard guard(lock_);
-		/* RDMA has no keep-alive: only a new connection shows whether the responder is there. */
-		if (timed_out && request.state_ == Request::State::sent && request.connection_ == connection_)
+		/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and
+		 * that sunrpc could not verify, has used the Call up: it has to be sent again as well. */
+		if (timed_out && request.state_ != Request::State::replied && request.connection_ == connection_)
 			give_up("no reply in time");
 	}
 	fence(request);

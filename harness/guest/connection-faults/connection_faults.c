@@ -2,10 +2,12 @@
 /*
  * What can happen to an NFS client's connection over RDMA, whichever module makes it, and what a test cannot wait for:
  * an idle time-out sooner than after five minutes; a disconnect at the moment when a Call of the reverse direction has
- * arrived and its Reply has not been sent, or when one of the forward direction has just been sent.
+ * arrived and its Reply has not been sent, or when one of the forward direction has just been sent; and Replies whose
+ * verifier is said to be wrong.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/sunrpc/gss_err.h>
 #include <linux/sunrpc/xprt.h>
 
 static unsigned int idle_seconds;
@@ -20,6 +22,11 @@ static unsigned int calls_to_part;
 module_param(calls_to_part, uint, 0644);
 MODULE_PARM_DESC(calls_to_part, "so many Calls are yet to find that their connection is closed when they wait for the "
 				"Reply");
+
+static unsigned int replies_to_distrust;
+module_param(replies_to_distrust, uint, 0644);
+MODULE_PARM_DESC(replies_to_distrust, "so many Replies with Kerberos are yet to fail the check of their verifier; only "
+				      "where a mount with Kerberos was there before this");
 
 static int shorten_idle_timeout(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -49,6 +56,22 @@ static int before_bc_svc_process(struct kprobe *probe, struct pt_regs *regs)
 {
 	return lose_connection((struct rpc_rqst *)regs_get_kernel_argument(regs, 1));
 }
+
+static int distrust(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	if (replies_to_distrust) {
+		replies_to_distrust--;
+		regs_set_return_value(regs, GSS_S_BAD_SIG);
+	}
+	return 0;
+}
+
+static struct kretprobe verifier_checked = {
+	.kp.symbol_name = "gss_verify_mic",
+	.handler = distrust,
+};
+
+static bool checks_verifiers;
 
 /* The Call that was parted last, until it has its Reply, and how often it had been sent. */
 static struct rpc_task *parted;
@@ -147,6 +170,7 @@ static int __init connection_faults_init(void)
 	error = register_kprobe(&call_waits);
 	if (error)
 		goto completion;
+	checks_verifiers = register_kretprobe(&verifier_checked) == 0;
 	return 0;
 completion:
 	unregister_kprobe(&call_completes);
@@ -159,6 +183,8 @@ transport:
 
 static void __exit connection_faults_exit(void)
 {
+	if (checks_verifiers)
+		unregister_kretprobe(&verifier_checked);
 	unregister_kprobe(&call_waits);
 	unregister_kprobe(&call_completes);
 	unregister_kprobe(registered);
