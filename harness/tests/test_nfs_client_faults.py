@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What goes wrong on real machines, while files are read and written and compared."""
 
+import re
+
 import pytest
 from expectations import MEBIBYTE, mounted
-from workloads import fio, guest_python, verified_io, wait_for_round
+from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Pair
 
@@ -100,14 +102,29 @@ def test_buffered_writes_in_tight_memory_go_on(pair: Pair, version: str, full: b
 
 def test_swap_to_a_file_on_the_mount(pair: Pair, version: str, full: bool,
                                      tight_memory: str) -> None:
-    """Memory that went out over the transport comes back as it was."""
+    """Memory that went out over the transport comes back as it was, though the connection breaks meanwhile.
+
+    A new connection takes memory from the system's reserves: what else there is may have to be swapped out first.
+    """
     size = 512 if full else 56
-    with mounted(pair, version, export="ext4"):
+    pair.client.run(f"echo 'p:lab/scope rpcordma_reclaim_scope_enter reserves=%di:u8' >{TRACING}/kprobe_events")
+    with mounted(pair, version, export="ext4"), traced(pair.client, events="lab/scope"):
         pair.client.run(f"dd if=/dev/zero of=/mnt/swap bs=1M count={size + 32} oflag=direct && "
                         "chmod 600 /mnt/swap && mkswap /mnt/swap && swapon /mnt/swap", timeout=600)
         before = memory_events(pair)
-        swapped = pair.client.output(f"{tight_memory} {guest_python('memory.py', size)}",
-                                     timeout=1800)
-        assert int(swapped) > (size - 48) * 1024
+        pair.client.run(f"echo >{TRACE}")
+        swapping = pair.client.spawn(f"{tight_memory} {guest_python('memory.py', size)}")
+        pair.client.run(guest_python("disconnect.py", 5), timeout=300)
+        scopes = scopes_of_connecting(pair)
+        assert len(scopes) >= 5 and set(scopes) == {"1"}
+        swapped = swapping.wait(1800)
+        assert swapped.status == 0, swapped.stdout
+        assert int(swapped.stdout) > (size - 48) * 1024
         assert memory_events(pair)["oom_kill"] == before["oom_kill"]
         pair.client.run("swapoff /mnt/swap && rm /mnt/swap", timeout=600)
+    pair.client.run(f"echo >{TRACING}/kprobe_events")
+
+
+def scopes_of_connecting(pair: Pair) -> list[str]:
+    """Whether each attempt to connect, and each growth of a pool, took from the reserves."""
+    return re.findall(r"reserves=(\d)", pair.client.read(TRACE))

@@ -8,14 +8,16 @@
 
 #include "kernel/glue.h"
 
-/* Neither reserves memory of its own: what the module needs while the system swaps is there from the start. */
+/* Neither reserves memory: who makes a connection takes it from the system's reserves while there is swap behind it. */
 static int enable_swap(struct rpc_xprt *xprt)
 {
+	atomic_inc(&xprt->swapper);
 	return 0;
 }
 
 static void disable_swap(struct rpc_xprt *xprt)
 {
+	atomic_dec(&xprt->swapper);
 }
 
 /*
