@@ -32,6 +32,12 @@ static void close(struct rpc_xprt *xprt)
 	xprt_disconnect_done(xprt);
 }
 
+/* sunrpc's fault injection. */
+static void inject_disconnect(struct rpc_xprt *xprt)
+{
+	svc_xprt_deferred_close(xprt->bc_xprt);
+}
+
 static void print_no_stats(struct rpc_xprt *xprt, struct seq_file *file)
 {
 }
@@ -48,6 +54,7 @@ static const struct rpc_xprt_ops operations = {
 	.wait_for_reply_request = xprt_wait_for_reply_request_def,
 	.close = close,
 	.destroy = rpcordma_server_reverse_destroy,
+	.inject_disconnect = inject_disconnect,
 	.print_stats = print_no_stats,
 };
 

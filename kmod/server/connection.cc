@@ -107,7 +107,8 @@ const sockaddr *Connection::peer() noexcept
 void Connection::detach() noexcept
 {
 	room_.end();
-	is_stopped_ = true;
+	is_stopped_.store(true);
+	lose_reverse();
 	endpoint_->stop();
 	kernel::Guard guard(lock_);
 	rpcordma_trace_disconnected(peer(), grants_.outstanding());
@@ -115,7 +116,7 @@ void Connection::detach() noexcept
 
 Connection::~Connection()
 {
-	if (endpoint_ && !is_stopped_)
+	if (endpoint_ && !is_stopped_.load())
 		endpoint_->stop();
 	/* Nothing completes any more, and no thread is here. */
 	kernel::Guard guard(lock_);
@@ -195,10 +196,15 @@ void Connection::established() noexcept
 void Connection::lost() noexcept
 {
 	room_.end();
-	/* Or Calls of the reverse direction would be tried again and again until a thread has closed the connection. */
+	lose_reverse();
+	svc_xprt_deferred_close(xprt());
+}
+
+/* Or Calls of the reverse direction would be tried again and again until the connection has been closed. */
+void Connection::lose_reverse() noexcept
+{
 	if (rpc_xprt *const reverse = field::svc_xprt::xpt_bc_xprt(xprt()))
 		xprt_disconnect_done(reverse);
-	svc_xprt_deferred_close(xprt());
 }
 
 void Connection::room() noexcept

@@ -74,6 +74,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] std::uint32_t receives_needed() noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives(std::uint32_t needed) noexcept RPCORDMA_EXCLUDES(lock_);
 	void lost() noexcept override;
+	void lose_reverse() noexcept;
 	void room() noexcept override;
 	void established() noexcept override;
 	void reverse_room() noexcept;
@@ -145,7 +146,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;
 	kernel::Owned<verbs::Endpoint> endpoint_;
-	bool is_stopped_ = false;
+	std::atomic<bool> is_stopped_{false};
 	Requester requester_{};
 	verbs::TransferPool transfers_;
 	RoomQueue room_;

@@ -27,7 +27,7 @@ Connection &connection_of(const rpc_xprt *xprt) noexcept
 	return Connection::of(field::rpc_xprt::bc_xprt(xprt));
 }
 
-/* sunrpc keeps to a window of so many Calls. */
+/* Of Calls that are unanswered and that somebody still waits for: sunrpc counts them in xprt_request_get_cong(). */
 void set_window(rpc_xprt *xprt, std::uint32_t calls) noexcept
 {
 	kernel::KernelGuard guard(field::rpc_xprt::transport_lock(xprt));
@@ -64,8 +64,8 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 		rpcordma_xprt_free(xprt);
 		return kernel::error_pointer<rpc_xprt>(-kernel::EEXIST);
 	}
-	/* lost() looks for it once, which may have been before. */
-	if (of(connection).endpoint_->is_lost())
+	/* lose_reverse() looks for it once, which may have been before. */
+	if (of(connection).endpoint_->is_lost() || of(connection).is_stopped_.load())
 		xprt_disconnect_done(xprt);
 	return xprt;
 }
@@ -92,6 +92,9 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	/* The one that is under way will be answered. */
 	if (is_offered(xid))
 		return 0;
+	/* Woken when one that has a credit gives it back. */
+	if (!xprt_request_get_cong(xprt, rqst))
+		return -kernel::EBADSLT;
 
 	const std::uint32_t registrations = (plan->is_long ? 1u : 0u) + (plan->has_reply_chunk ? 1u : 0u);
 	/* A registration and an invalidation each, and the Send. */

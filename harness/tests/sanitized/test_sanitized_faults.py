@@ -4,9 +4,12 @@
 Never a hang, a leak or wrong data. What was injected is counted: too little of it proves nothing.
 """
 
-import pytest
-from work import PATIENCE, disconnect, mounted, move_files, verified_io, wait_for_round
+import time
 
+import pytest
+from work import EXPORTED, PATIENCE, disconnect, mounted, move_files, verified_io, wait_for_round
+
+from lab.delegations import LOOK_EVERY, delegations
 from lab.errors import CommandFailed
 from lab.fault_injection import failing_allocations, failing_connections
 from lab.nfs import script
@@ -97,3 +100,28 @@ def test_connections_that_sunrpc_ends_come_again(solo: Solo, side: str) -> None:
         after = mount.stats()
     assert after.total("connect_count") > before.total("connect_count")
     assert_all_is_well(solo)
+
+
+def test_callbacks_whose_connection_sunrpc_ends_are_sent_again(solo: Solo) -> None:
+    """A server that calls back is a client to sunrpc, and its connection ends by the same fault."""
+    with mounted(solo), failing_connections(solo.guest, "client", percent=100) as faults:
+        for _ in faults.again_until(AT_LEAST, ATTEMPTS):
+            name = delegated_file(solo)
+            with faults.burst():
+                solo.guest.run(f"echo after >>{EXPORTED}/{name}", PATIENCE)
+            assert delegations(solo.guest) == []
+            assert solo.guest.output(f"cat /mnt/{name}", PATIENCE) == "before\nafter\n"
+        solo.guest.run("rm /mnt/*", PATIENCE)
+    assert_all_is_well(solo)
+
+
+def delegated_file(solo: Solo) -> str:
+    """Makes files until the client may read one without asking; the server need not allow that."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        name = solo.guest.output(f"cd {EXPORTED} && mktemp delegated.XXXXXX").strip()
+        solo.guest.run(f"echo before >{EXPORTED}/{name} && chmod a+r {EXPORTED}/{name} && cat /mnt/{name}", PATIENCE)
+        if delegations(solo.guest):
+            return name
+        time.sleep(LOOK_EVERY)
+    raise AssertionError("no file is delegated")
