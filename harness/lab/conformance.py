@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.guest import COMPLAINT, Guest, KernelMessage
-from lab.nfs import PORT
+from lab.nfs import OURS, PORT
 from lab.paths import CHECKOUT
 from lab.peer import Peer
 from lab.solo import Solo
@@ -73,8 +73,10 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     begin = len(guest.kernel_log)
     slow = 1 if guest.kernel.is_installed else SLOW
     files = {kind: f"/tmp/{side}.{kind}" for kind in ("json", "xml", "html")}
+    # What others may do, and ours does not, would be a change.
+    strict = ["--strict"] if solo.transport == OURS else []
     process = Peer(guest).spawn(
-        "conform", *arguments_of(solo, side), *options, "--mark", "/dev/kmsg", "--json-lines",
+        "conform", *arguments_of(solo, side), *options, *strict, "--mark", "/dev/kmsg", "--json-lines",
         "--patience", str(patience * slow),
         "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
     outcome = Outcome()

@@ -122,6 +122,24 @@ std::vector<Step> Case::steps_for(std::uint64_t value) const
 	return result;
 }
 
+void Case::settle(bool strict)
+{
+	const auto settle_lines = [strict](auto &lines, auto words_in) {
+		if (!strict)
+			std::erase_if(lines, [&](auto &line) { return words_in(line).front() == "usually"; });
+		for (auto &line : lines) {
+			Words &words = words_in(line);
+			if (words.front() == "usually")
+				words.erase(words.begin());
+			if (strict)
+				words.erase(std::find(words.begin(), words.end(), "or"), words.end());
+		}
+	};
+	settle_lines(steps, [](Step &step) -> Words & { return step.line.words; });
+	for (Step &step : steps)
+		settle_lines(step.block, [](Line &line) -> Words & { return line.words; });
+}
+
 Case parse_case(const std::string &name, const std::string &text)
 {
 	Case parsed;

@@ -60,6 +60,10 @@ struct Case {
 
 	/// The steps with the variable's value in its place.
 	[[nodiscard]] std::vector<Step> steps_for(std::uint64_t value) const;
+
+	/// Settles what passes where more than one thing is right: with @strict only what stands first, and what is usual as
+	/// well; without it all that is allowed. A case is settled once, before it is run.
+	void settle(bool strict);
 };
 
 /// Reads a case from its text. Throws ScriptError.

@@ -45,6 +45,35 @@ TEST(CaseFile, ThatIsWrongIsRefusedWithItsLine)
 	EXPECT_EQ(why("# RFC 8166, 1, MUST: x\n"), "server/x:1: there are no steps");
 }
 
+const char *const CHOICE = "# RFC 8166, 1, MUST: x\n"
+			   "send null\n"
+			   "expect error VERS 1 1 or dropped\n"
+			   "\tcredits = 1 or 2\n"
+			   "\tusually credits = 1\n"
+			   "usually expect closed\n";
+
+TEST(CaseFile, SettledForAnyone_AllowsWhatIsAllowed)
+{
+	Case test = parse_case("server/x", CHOICE);
+	test.settle(false);
+	ASSERT_EQ(test.steps.size(), 2U);
+	EXPECT_EQ(test.steps[1].line.words, (Words{"expect", "error", "VERS", "1", "1", "or", "dropped"}));
+	ASSERT_EQ(test.steps[1].block.size(), 1U);
+	EXPECT_EQ(test.steps[1].block[0].words, (Words{"credits", "=", "1", "or", "2"}));
+}
+
+TEST(CaseFile, SettledStrictly_WantsWhatStandsFirstAndWhatIsUsual)
+{
+	Case test = parse_case("server/x", CHOICE);
+	test.settle(true);
+	ASSERT_EQ(test.steps.size(), 3U);
+	EXPECT_EQ(test.steps[1].line.words, (Words{"expect", "error", "VERS", "1", "1"}));
+	ASSERT_EQ(test.steps[1].block.size(), 2U);
+	EXPECT_EQ(test.steps[1].block[0].words, (Words{"credits", "=", "1"}));
+	EXPECT_EQ(test.steps[1].block[1].words, (Words{"credits", "=", "1"}));
+	EXPECT_EQ(test.steps[2].line.words, (Words{"expect", "closed"}));
+}
+
 // Memory "m" of 0x1000 bytes at 0x50000, with the handle 0x77; "p" is 40.
 const Names NAMES = {.value = [](const std::string &name) -> std::optional<std::uint64_t> {
 			     if (name == "p")
@@ -140,6 +169,9 @@ TEST(Expectation, SaysWhatWasFound)
 	EXPECT_EQ(check({1, {"write[0].segments", "=", "2"}}, fields, NAMES), std::nullopt);
 	EXPECT_EQ(check({1, {"reply.length", "<=", "p"}}, fields, NAMES), std::nullopt);
 	EXPECT_EQ(check({1, {"writes", ">", "1"}}, fields, NAMES), "writes is 1, not > 1");
+	EXPECT_EQ(check({1, {"writes", "=", "0", "or", "1"}}, fields, NAMES), std::nullopt);
+	EXPECT_EQ(check({1, {"writes", "=", "0", "or", "2"}}, fields, NAMES), "writes is 1, not = 0 or 2");
+	EXPECT_THROW(static_cast<void>(check({1, {"writes", "=", "0", "or"}}, fields, NAMES)), ScriptError);
 	EXPECT_EQ(check({1, {"write[1].length", "=", "0"}}, fields, NAMES), "there is no write[1].length");
 	EXPECT_THROW(static_cast<void>(check({1, {"writes", "~", "1"}}, fields, NAMES)), ScriptError);
 }

@@ -523,13 +523,19 @@ class Suite {
 		awaits_request_ = false;
 	}
 
-	// need answer: what was sent last is such a message; need call: what is held is such a Call. Other clients may do
-	// the same in another way, which the case can say nothing about.
+	// need answer: what was sent last is such a message; need call: what is held is such a Call; need private: the client
+	// says so of itself; need connection: it has not closed it. Other clients may do the same in another way, which the case
+	// can say nothing about.
 	void need(const Step &step)
 	{
-		const bool of_answer = step.line.words.at(1) == "answer";
-		if (!of_answer && step.line.words[1] != "call")
-			throw ScriptError("a case needs things of an answer, or of a call");
+		const std::string &what = step.line.words.at(1);
+		if (what == "private")
+			return need_private(step);
+		if (what == "connection")
+			return need_connection();
+		const bool of_answer = what == "answer";
+		if (!of_answer && what != "call")
+			throw ScriptError("a case needs things of an answer, a call or private data, or a connection");
 		const auto fields = [&](const std::string &name) {
 			if (!of_answer)
 				return field_of(held(), name);
@@ -539,6 +545,29 @@ class Suite {
 		for (const Line &line : step.block)
 			if (const auto wrong = check(line, {.value = fields, .memory = {}}, names()))
 				throw Unable("the case needs something else: " + *wrong);
+	}
+
+	void need_private(const Step &step)
+	{
+		try {
+			check_private(step);
+		} catch (const Violation &wrong) {
+			throw Unable(std::string("the case needs something else: ") + wrong.what());
+		}
+	}
+
+	void need_connection()
+	{
+		static_cast<void>(client_result());
+		serve_for({});
+		if (!ended_.empty())
+			throw Unable("the client has closed the connection");
+	}
+
+	void check_private(const Step &step)
+	{
+		check_private_data(held_request_ ? held_request_->private_data() : responder_.last_private_data(),
+				   step.block, names());
 	}
 
 	ArrivedCall &held()
@@ -850,9 +879,7 @@ class Suite {
 		else if (what == "dropped")
 			expect_dropped(words);
 		else if (what == "private")
-			check_private_data(held_request_ ? held_request_->private_data() :
-							   responder_.last_private_data(),
-					   step.block, names());
+			check_private(step);
 		else
 			throw ScriptError("'" + what + "' is nothing that can be expected of a client");
 	}
@@ -886,35 +913,49 @@ class Suite {
 		return *client_;
 	}
 
-	// expect client ok | EIO [times N] | EPROTONOSUPPORT...
+	// expect client OUTCOME [or OUTCOME]: ok | EIO [times N] | EPROTONOSUPPORT... | fails | any
 	void expect_client(const Words &words)
+	{
+		const ClientResult &result = client_result();
+		const auto other = std::find(words.begin(), words.end(), "or");
+		const auto wrong = fault_of(result, Words(words.begin() + 2, other));
+		if (!wrong)
+			return;
+		if (other == words.end() || fault_of(result, Words(other + 1, words.end())))
+			throw Violation(*wrong);
+	}
+
+	// Why it is not that outcome.
+	std::optional<std::string> fault_of(const ClientResult &result, const Words &outcome)
+	{
+		const std::string &name = outcome.at(0);
+		if (name == "ok" && result.status != 0)
+			return "the client's operation failed: " + result.output;
+		if (name == "ok" || (name == "any" && result.status == 0))
+			return fault_of_data(result);
+		if (name == "any")
+			return std::nullopt;
+		if (result.status == 0)
+			return "the client's operation succeeded";
+		return name == "fails" ? std::nullopt : fault_of_error(result, outcome);
+	}
+
+	static std::optional<std::string> fault_of_error(const ClientResult &result, const Words &outcome)
 	{
 		static const std::map<std::string, std::string> ERRORS = {
 			{"EIO", "Input/output error"},		{"EPROTONOSUPPORT", "Protocol not supported"},
 			{"ETIMEDOUT", "Connection timed out"},	{"EACCES", "Permission denied"},
 			{"ENAMETOOLONG", "File name too long"},
 		};
-		const ClientResult &result = client_result();
-		if (words.at(2) == "ok") {
-			if (result.status != 0)
-				throw Violation("the client's operation failed: " + result.output);
-			return judge_client_data(result);
-		}
-		if (words[2] == "fails") {
-			if (result.status == 0)
-				throw Violation("the client's operation succeeded");
-			return;
-		}
-		const auto error = ERRORS.find(words[2]);
+		const auto error = ERRORS.find(outcome.at(0));
 		if (error == ERRORS.end())
-			throw ScriptError("'" + words[2] + "' is no error that is known here");
-		if (result.status == 0)
-			throw Violation("the client's operation succeeded");
+			throw ScriptError("'" + outcome[0] + "' is no error that is known here");
 		const std::size_t seen = count_of(error->second, result.output);
 		if (seen == 0)
-			throw Violation("the client's operation failed otherwise: " + result.output);
-		if (contains(words, "times") && seen != number(words, "times", 1))
-			throw Violation("it failed " + std::to_string(seen) + " times: " + result.output);
+			return "the client's operation failed otherwise: " + result.output;
+		if (contains(outcome, "times") && seen != number(outcome, "times", 1))
+			return "it failed " + std::to_string(seen) + " times: " + result.output;
+		return std::nullopt;
 	}
 
 	static std::size_t count_of(const std::string &part, const std::string &text)
@@ -925,28 +966,29 @@ class Suite {
 		return count;
 	}
 
-	void judge_client_data(const ClientResult &result)
+	std::optional<std::string> fault_of_data(const ClientResult &result)
 	{
 		const std::string &operation = instance_->test->operation[0];
 		const std::size_t size = instance_->size();
 		const bool reads_so_much = operation == "idle" || operation == "killed";
 		if ((operation == "read" || reads_so_much) &&
 		    result.read != cksum_line(pattern(0, reads_so_much ? 8192 : size, 3)))
-			throw Violation("the client read other data than the file has: " + result.read);
+			return "the client read other data than the file has: " + result.read;
 		if (operation == "acl" && tree_.find("cases/" + instance_->name + "/data")->acl != acl_of(size))
-			throw Violation("the file has not got its ACL");
+			return "the file has not got its ACL";
 		if (operation == "write" &&
 		    tree_.find("cases/" + instance_->name + "/new")->content != pattern(0, size, 1))
-			throw Violation("what the client wrote is not what came");
+			return "what the client wrote is not what came";
 		if (operation == "readlink" && result.read != cksum_line(line_of('l', instance_->link_length())))
-			throw Violation("the client read another link: " + result.read);
+			return "the client read another link: " + result.read;
 		if (operation == "rename" && !tree_.find("cases/" + instance_->name + "/" + std::string(size, '0')))
-			throw Violation("the file has not got its new name");
+			return "the file has not got its new name";
 		if (operation == "list" && result.output != std::to_string(size))
-			throw Violation("the client saw " + result.output + " names in a directory of " +
-					std::to_string(size));
+			return "the client saw " + result.output + " names in a directory of " +
+			       std::to_string(size);
 		if (operation == "stat" && result.output != std::to_string(std::max(DATA_SIZE, size)))
-			throw Violation("the client took the file's size for " + result.output);
+			return "the client took the file's size for " + result.output;
+		return std::nullopt;
 	}
 
 	// expect connection kept | closed: by the client, up to when its operation has ended.
@@ -1020,15 +1062,31 @@ class Suite {
 		return message;
 	}
 
-	// expect reply [RPC-STATUS] | expect error CHUNK | VERS: to a Call in the reverse direction
+	// expect reply [RPC-STATUS] [or CHUNK] | expect error CHUNK | VERS [or dropped]: to a Call in the reverse direction
 	void expect_reverse(const Step &step)
 	{
-		const Words &words = step.line.words;
+		Words words = step.line.words;
+		const std::string allowed = behind(words, "or").value_or("");
+		words.erase(std::find(words.begin(), words.end(), "or"), words.end());
+		if (allowed == "dropped")
+			return expect_dropped({"expect", "dropped", "or", words.at(2)});
 		const bool is_error = words[1] == "error";
+		if (!allowed.empty() && comes_as_error(evaluate(allowed, {})))
+			return;
 		const ReverseAnswer answer = next_reverse_answer(is_error, words.size() > 2 ? words[2] : "success");
 		if (is_error && answer.decoded.header.error != evaluate(words.at(2), {}))
 			throw Violation("the RDMA_ERROR is another: " + describe(answer.decoded.header));
 		check_answer(step, answer);
+	}
+
+	// Whether what comes next is that RDMA_ERROR, which is taken then.
+	bool comes_as_error(std::uint64_t code)
+	{
+		Message message = next_other("an answer");
+		if (is_error(message, code))
+			return true;
+		others_.emplace_front(current(), std::move(message));
+		return false;
 	}
 
 	struct ReverseAnswer {

@@ -50,6 +50,7 @@ struct Options {
 	bool list = false;
 	bool apart = false;
 	bool stop_when_ill = false;
+	bool strict = false;
 	bool json_lines = false;
 	bool trace = false;
 
@@ -82,6 +83,8 @@ std::vector<Case> wanted_cases(const Options &options, Tested tested)
 	for (Case &test : load_cases(options.cases))
 		if (test.tested == tested && is_wanted(test, options))
 			wanted.push_back(std::move(test));
+	for (Case &test : wanted)
+		test.settle(options.strict);
 	// The client runs those of one NFS version after those of the other.
 	std::stable_sort(wanted.begin(), wanted.end(),
 			 [](const Case &a, const Case &b) { return a.version < b.version; });
@@ -311,6 +314,8 @@ void run_files(const Options &options)
 	std::vector<Case> cases;
 	for (const std::string &file : options.files)
 		cases.push_back(load_case(file));
+	for (Case &test : cases)
+		test.settle(options.strict);
 	const Tested tested = cases.at(0).tested;
 	for (const Case &test : cases)
 		if (test.tested != tested)
@@ -333,6 +338,8 @@ void add_output(CLI::App &command, Options &options)
 			   "a shell command to run after each case, which fails with it (to look at a kernel's log)");
 	command.add_option("--mark", options.mark,
 			   "a file to write a line with each case's name to before it runs, such as /dev/kmsg");
+	command.add_flag("--strict", options.strict,
+			 "of what a case allows, only what stands first passes, and what is usual has to come as well");
 	command.add_option("--patience", options.patience, "seconds that the tested side may take for one thing")
 		->capture_default_str();
 	command.add_flag("--trace", options.trace, "show the messages of each case");

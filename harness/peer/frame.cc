@@ -378,25 +378,34 @@ std::optional<std::uint64_t> field(const Header &header, const std::string &name
 	return std::visit([](auto *value) { return std::uint64_t{*value}; }, *found);
 }
 
-std::optional<std::string> check(const Line &line, const Names &fields, const Names &names)
+namespace {
+
+bool compares(std::uint64_t found, const std::string &operation, std::uint64_t wanted)
 {
-	if (line.words.size() != 3)
-		throw ScriptError("an expectation is \"FIELD OPERATOR VALUE\"");
-	const auto found = fields.value(line.words[0]);
-	if (!found)
-		return "there is no " + line.words[0];
-	const std::uint64_t wanted = evaluate(line.words[2], names);
-	const std::string &operation = line.words[1];
 	const std::map<std::string, bool> outcomes = {
-		{"=", *found == wanted},  {"!=", *found != wanted}, {"<", *found < wanted},
-		{"<=", *found <= wanted}, {">", *found > wanted},   {">=", *found >= wanted},
+		{"=", found == wanted},	 {"!=", found != wanted}, {"<", found < wanted},
+		{"<=", found <= wanted}, {">", found > wanted},	  {">=", found >= wanted},
 	};
 	const auto outcome = outcomes.find(operation);
 	if (outcome == outcomes.end())
 		throw ScriptError("'" + operation + "' is none of = != < <= > >=");
-	if (outcome->second)
-		return std::nullopt;
-	return line.words[0] + " is " + std::to_string(*found) + ", not " + operation + " " + line.words[2];
+	return outcome->second;
+}
+
+} // namespace
+
+std::optional<std::string> check(const Line &line, const Names &fields, const Names &names)
+{
+	const Words &words = line.words;
+	if (words.size() < 3 || words.size() % 2 == 0)
+		throw ScriptError("an expectation is \"FIELD OPERATOR VALUE [or VALUE]\"");
+	const auto found = fields.value(words[0]);
+	if (!found)
+		return "there is no " + words[0];
+	for (std::size_t i = 2; i < words.size(); i += 2)
+		if (compares(*found, words[1], evaluate(words[i], names)))
+			return std::nullopt;
+	return words[0] + " is " + std::to_string(*found) + ", not " + text_of(Words(words.begin() + 1, words.end()));
 }
 
 } // namespace peer

@@ -57,8 +57,8 @@ void apply(Frame &frame, const Line &line, const Names &names);
 /// many). Nothing where the header has no such thing.
 [[nodiscard]] std::optional<std::uint64_t> field(const Header &header, const std::string &name);
 
-/// Checks "FIELD OPERATOR VALUE", where the operator is one of = != < <= > >=. The text says what was found where it
-/// is not so; nothing where it is. Throws ScriptError.
+/// Checks "FIELD OPERATOR VALUE [or VALUE]...", where the operator is one of = != < <= > >=. The text says what was found
+/// where it is not so; nothing where it is. Throws ScriptError.
 [[nodiscard]] std::optional<std::string> check(const Line &line, const Names &fields, const Names &names);
 
 } // namespace peer

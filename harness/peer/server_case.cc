@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "service.hh"
 #include "words.hh"
@@ -181,19 +182,28 @@ class Run {
 		}
 	}
 
-	// need call_threshold >= 8192: and the same for reply_threshold. What server and peer agree on is not the case's business.
+	// need call_threshold >= 8192: and the same for reply_threshold, and invalidated. What a server may or may not do is not
+	// the case's business.
 	void need(const Line &line)
 	{
 		const Agreement &agreed = (static_cast<void>(link()), links_[current_].agreement);
-		const auto thresholds = [&](const std::string &name) -> std::optional<std::uint64_t> {
+		const auto fields = [&](const std::string &name) -> std::optional<std::uint64_t> {
 			if (name == "call_threshold")
 				return agreed.call_threshold;
 			if (name == "reply_threshold")
 				return agreed.reply_threshold;
+			if (name == "invalidated")
+				return invalidated_;
 			return std::nullopt;
 		};
-		const Line comparison = {line.number, Words(line.words.begin() + 1, line.words.end())};
-		if (const auto wrong = check(comparison, {.value = thresholds, .memory = {}}, names()))
+		const Words &words = line.words;
+		if (words.at(1) == "private") {
+			if (!find_private_data(link().connection->private_data()))
+				throw Unable("the server says nothing of itself in private data");
+			return;
+		}
+		const Line comparison = {line.number, Words(words.begin() + 1, words.end())};
+		if (const auto wrong = check(comparison, {.value = fields, .memory = {}}, names()))
 			throw Unable("the case needs something else: " + *wrong);
 	}
 
@@ -780,6 +790,7 @@ class Run {
 					describe_message(message.bytes));
 		Reply reply = answered_->judge(message);
 		granted_ = reply.header.credits;
+		invalidated_ = reply.invalidated.value_or(0);
 		if (!reply.result.delegation.empty()) {
 			delegated_.back().delegation = reply.result.delegation;
 			delegated_.back().file = reply.result.handle;
@@ -843,9 +854,14 @@ class Run {
 		}
 	}
 
-	// expect error CHUNK | expect error VERS LOW HIGH
+	// expect error CHUNK | VERS LOW HIGH [or dropped | refusal]
 	void expect_error(const Step &step)
 	{
+		const std::string allowed = behind(step.line.words, "or").value_or("");
+		if (allowed == "refusal")
+			return expect_refusal();
+		if (allowed == "dropped")
+			return expect_dropped(&step.line.words);
 		Link &here = link();
 		const Message message = next_message(here, "an RDMA_ERROR");
 		const Header header = judged_error(message, step.line.words);
@@ -862,8 +878,8 @@ class Run {
 			throw Violation("what came is no RDMA_ERROR: " + describe(header));
 		if (header.error != evaluate(words.at(2), {}))
 			throw Violation("the RDMA_ERROR is another: " + describe(header));
-		if (words.size() > 4 &&
-		    (header.version_low != evaluate(words[3], {}) || header.version_high != evaluate(words[4], {})))
+		if (words.at(2) == "VERS" &&
+		    (header.version_low != evaluate(words.at(3), {}) || header.version_high != evaluate(words.at(4), {})))
 			throw Violation("the range of versions is another: " + describe(header));
 		if (header.xid != sent_.xid)
 			throw Violation("the RDMA_ERROR has another XID than the Call (bis-04, 5.5)");
@@ -921,8 +937,8 @@ class Run {
 			step.block, [&](const std::string &name) { return field(header, name); }, names());
 	}
 
-	// Nothing comes of it: two Calls behind it are answered, and nothing else.
-	void expect_dropped()
+	// Nothing comes of it, or the RDMA_ERROR that these words expect: two Calls behind it are answered, and nothing else.
+	void expect_dropped(const Words *error = nullptr)
 	{
 		Link &here = link();
 		here.outstanding.clear();
@@ -931,8 +947,14 @@ class Run {
 								   nfs3::null(next_xid()), Style::as_needed,
 								   std::vector<Line>{}, Names{});
 			const Frame frame = fence->frame();
+			const Header dropped = sent_;
 			transmit(here, frame);
-			const Message message = next_message(here, "the Reply to a NULL Call behind it");
+			Message message = next_message(here, "the Reply to a NULL Call behind it");
+			if (error && decode_received(message).header.type == RDMA_ERROR) {
+				sent_ = dropped;
+				static_cast<void>(judged_error(message, *std::exchange(error, nullptr)));
+				message = next_message(here, "the Reply to a NULL Call behind it");
+			}
 			if (XdrReader(message.bytes).u32("rdma_xid") != frame.header.xid)
 				throw Violation("it was not dropped: " + describe_message(message.bytes));
 			static_cast<void>(fence->judge(message));
@@ -1014,6 +1036,7 @@ class Run {
 	Header sent_;
 	/// With the last Reply.
 	std::uint32_t granted_ = 0;
+	std::uint32_t invalidated_ = 0;
 	std::unique_ptr<Transaction> answered_;
 	std::uint64_t read_offset_ = 0;
 	Bytes written_;
