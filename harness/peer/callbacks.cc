@@ -43,6 +43,57 @@ XdrWriter begin_compound(std::uint32_t xid, const Service::Backchannel &to, std:
 	return xdr;
 }
 
+// What a CB_COMPOUND says up to the end of its CB_SEQUENCE.
+struct Compound {
+	ByteView tag;
+	std::uint32_t operations = 0;
+	ByteView session;
+	std::uint32_t sequence = 0;
+	std::uint32_t slot = 0;
+};
+
+void skip_referring_calls(XdrReader &arguments)
+{
+	for (std::uint32_t lists = arguments.u32("the length of csa_referring_call_lists"); lists > 0; lists--) {
+		arguments.skip(SESSION_ID_SIZE, "rcl_sessionid");
+		for (std::uint32_t calls = arguments.u32("the length of rcl_referring_calls"); calls > 0; calls--)
+			arguments.skip(8, "a referring Call");
+	}
+}
+
+Compound read_compound(XdrReader &arguments)
+{
+	Compound compound;
+	compound.tag = arguments.opaque("the tag");
+	arguments.skip(8, "minorversion and callback_ident");
+	compound.operations = arguments.u32("the number of operations");
+	if (compound.operations == 0 || arguments.u32("argop") != OP_CB_SEQUENCE)
+		throw Malformed("the CB_COMPOUND does not begin with CB_SEQUENCE");
+	compound.session = arguments.fixed(SESSION_ID_SIZE, "csa_sessionid");
+	compound.sequence = arguments.u32("csa_sequenceid");
+	compound.slot = arguments.u32("csa_slotid");
+	arguments.skip(8, "csa_highest_slotid and csa_cachethis");
+	skip_referring_calls(arguments);
+	return compound;
+}
+
+// The results up to those of CB_SEQUENCE.
+XdrWriter begin_results(const Compound &compound)
+{
+	XdrWriter results;
+	results.u32(NFS4_OK);
+	results.opaque(compound.tag);
+	results.u32(compound.operations);
+	results.u32(OP_CB_SEQUENCE);
+	results.u32(NFS4_OK);
+	results.fixed(compound.session);
+	results.u32(compound.sequence);
+	results.u32(compound.slot);
+	results.u32(0); // the highest slot
+	results.u32(0); // and the one that is wanted
+	return results;
+}
+
 } // namespace
 
 Payload callback_null(std::uint32_t xid, const Service::Backchannel &to)
@@ -90,37 +141,32 @@ std::uint32_t read_callback_reply(ByteView reply)
 	return xdr.rest().empty() ? 0 : xdr.u32("the callback's nfsstat4");
 }
 
+std::optional<Bytes> results_of_probe(ByteView call)
+{
+	XdrReader arguments(call);
+	const CallHeader header = read_call(arguments);
+	if (header.version != CALLBACK_VERSION)
+		return std::nullopt;
+	if (header.procedure == CB_NULL)
+		return Bytes();
+	if (header.procedure != CB_COMPOUND)
+		return std::nullopt;
+	const Compound compound = read_compound(arguments);
+	if (compound.operations != 1)
+		return std::nullopt;
+	return begin_results(compound).take();
+}
+
 Bytes results_of_recall(ByteView call)
 {
 	XdrReader arguments(call);
 	const CallHeader header = read_call(arguments);
 	if (header.version != CALLBACK_VERSION || header.procedure != CB_COMPOUND)
 		throw Malformed("the Call is no CB_COMPOUND");
-	const ByteView tag = arguments.opaque("the tag");
-	arguments.skip(8, "minorversion and callback_ident");
-	const std::uint32_t operations = arguments.u32("the number of operations");
-	if (operations != 2 || arguments.u32("argop") != OP_CB_SEQUENCE)
-		throw Malformed("the CB_COMPOUND is no CB_SEQUENCE and one more");
-	const ByteView session = arguments.fixed(SESSION_ID_SIZE, "csa_sessionid");
-	const std::uint32_t sequence = arguments.u32("csa_sequenceid");
-	const std::uint32_t slot = arguments.u32("csa_slotid");
-	arguments.skip(8, "csa_highest_slotid and csa_cachethis");
-	if (arguments.u32("the length of csa_referring_call_lists") != 0)
-		throw Malformed("the CB_SEQUENCE refers to other Calls");
-	if (arguments.u32("argop") != OP_CB_RECALL)
-		throw Malformed("the CB_COMPOUND has no CB_RECALL");
-
-	XdrWriter results;
-	results.u32(NFS4_OK);
-	results.opaque(tag);
-	results.u32(operations);
-	results.u32(OP_CB_SEQUENCE);
-	results.u32(NFS4_OK);
-	results.fixed(session);
-	results.u32(sequence);
-	results.u32(slot);
-	results.u32(0); // the highest slot
-	results.u32(0); // and the one that is wanted
+	const Compound compound = read_compound(arguments);
+	if (compound.operations != 2 || arguments.u32("argop") != OP_CB_RECALL)
+		throw Malformed("the CB_COMPOUND is no CB_SEQUENCE and one CB_RECALL");
+	XdrWriter results = begin_results(compound);
 	results.u32(OP_CB_RECALL);
 	results.u32(NFS4_OK);
 	return results.take();

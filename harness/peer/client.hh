@@ -16,6 +16,8 @@ struct Target {
 	std::string host;
 	std::uint16_t port = 20049;
 	std::string path = "/";
+	/// The handle of that; without one, the server's mount daemon is asked.
+	FileHandle root = {};
 };
 
 /// How long whoever is tested may take for one thing.

@@ -73,10 +73,9 @@ Export::Export(const Target &target, Patience patience)
 	, patience_(patience)
 {
 	Client client(target, patience);
-	const FileHandle root = mount_over_tcp(target.host, target.path);
-	succeed(client, nfs3::mkdir(client.next_xid(), root, name), NFS3ERR_EXIST);
-	directory = look_up(client, root, name);
-	root_ = root;
+	root_ = target.root.empty() ? mount_over_tcp(target.host, target.path) : target.root;
+	succeed(client, nfs3::mkdir(client.next_xid(), root_, name), NFS3ERR_EXIST);
+	directory = look_up(client, root_, name);
 	fill(client);
 }
 

@@ -23,7 +23,8 @@ class Export {
 	static constexpr unsigned ENTRIES = 120;
 	static constexpr std::size_t LINK_LENGTH = 1000;
 
-	/// Asks the server's mount daemon for the export, and fills a directory below it. Throws VerbsError, Violation.
+	/// Asks the server's mount daemon for the export where need be, and fills a directory below it. Throws VerbsError,
+	/// Violation.
 	Export(const Target &target, Patience patience);
 	/// Removes the directory.
 	~Export();

@@ -28,13 +28,15 @@ struct Link {
 	std::deque<std::pair<std::uint32_t, std::unique_ptr<Transaction>>> outstanding;
 	/// What was sent last, for "send again".
 	Bytes last;
-	/// Calls in the reverse direction that came while something else was awaited.
+	/// Calls in the reverse direction that came while something else was awaited, but for probes of the backchannel.
 	std::deque<Message> early_calls;
 	/// The one that was taken last, and its Payload stream, wherever it came from.
 	std::optional<Decoded> reverse_call;
 	Bytes reverse_stream;
 	nfs4::Session session;
 	bool has_session = false;
+	/// From when CREATE_SESSION is sent: what it asks for may come before its Reply.
+	bool has_backchannel = false;
 	/// Why there is no connection.
 	std::string refused;
 	NotConnected::Why why = NotConnected::Why::other;
@@ -165,6 +167,7 @@ class Run {
 		fresh.freed.clear();
 		fresh.connection.reset();
 		fresh.has_session = false;
+		fresh.has_backchannel = false;
 		fresh.windows = contains(words, "windows");
 		fresh.forward_only = contains(words, "forward-only");
 		fresh.refused.clear();
@@ -443,6 +446,7 @@ class Run {
 		};
 		nfs4::take_exchange_id(here.session,
 				       carry(nfs4::exchange_id(next_xid(), "rpcordma-peer " + std::to_string(xid_))));
+		here.has_backchannel = !here.forward_only;
 		nfs4::take_create_session(here.session,
 					  carry(nfs4::create_session(next_xid(), here.session, !here.forward_only)));
 		static_cast<void>(carry(nfs4::reclaim_complete(next_xid(), here.session)));
@@ -570,14 +574,12 @@ class Run {
 		if (!here.reverse_call)
 			throw ScriptError("there is no Call in the reverse direction to answer");
 		const Header &call = here.reverse_call->header;
-		Frame frame;
-		frame.header.xid = call.xid;
-		frame.header.credits = 8;
+		Frame frame = answer_to(call);
 		if (contains(words, "error")) {
 			frame.header.type = RDMA_ERROR;
 			frame.header.error = static_cast<std::uint32_t>(evaluate(words.at(2), {}));
 		} else {
-			frame.payload = reverse_reply(here, words);
+			frame.payload = reply_to(call, results_of_answer(here, words));
 			frame.header.reply = call.reply;
 			write_reply(here, frame, contains(words, "long"));
 		}
@@ -586,15 +588,27 @@ class Run {
 		transmit(here, frame);
 	}
 
-	static Bytes reverse_reply(const Link &here, const Words &words)
+	static Frame answer_to(const Header &call)
+	{
+		Frame frame;
+		frame.header.xid = call.xid;
+		frame.header.credits = 8;
+		return frame;
+	}
+
+	static Bytes reply_to(const Header &call, ByteView results)
 	{
 		XdrWriter xdr;
-		write(xdr, ReplyHeader{.xid = here.reverse_call->header.xid});
-		if (contains(words, "recall"))
-			xdr.fixed(results_of_recall(here.reverse_stream));
-		else if (words.size() > 1 && words[1] != "long")
-			xdr.fixed(bytes_of_hex(words[1]));
+		write(xdr, ReplyHeader{.xid = call.xid});
+		xdr.fixed(results);
 		return xdr.take();
+	}
+
+	static Bytes results_of_answer(const Link &here, const Words &words)
+	{
+		if (contains(words, "recall"))
+			return results_of_recall(here.reverse_stream);
+		return words.size() > 1 && words[1] != "long" ? bytes_of_hex(words[1]) : Bytes();
 	}
 
 	// Moves the Payload stream to the Reply chunk where it is to go there, and says of each segment how much of it is used.
@@ -669,9 +683,12 @@ class Run {
 
 	// Expecting
 
-	Event next_event(Link &here)
+	// What a step waits for: Calls in the reverse direction may come before that.
+	enum class Awaited { answer, call };
+
+	Event receive(Link &here, Deadline deadline)
 	{
-		Event event = here.connection->receive(patience_.deadline());
+		Event event = here.connection->receive(deadline);
 		if (const auto *const message = std::get_if<Message>(&event))
 			trace("<- " + describe_message(message->bytes) +
 			      (message->invalidated ? " invalidates=" + std::to_string(*message->invalidated) : ""));
@@ -680,14 +697,68 @@ class Run {
 		return event;
 	}
 
-	Message next_message(Link &here, const std::string &awaited)
+	// A server that calls back without end has no more time than any other.
+	Event next_event(Link &here, Awaited awaited = Awaited::answer)
 	{
-		Event event = next_event(here);
+		const Deadline deadline = patience_.deadline();
+		do {
+			Event event = receive(here, deadline);
+			auto *const message = std::get_if<Message>(&event);
+			if (!message || !is_reverse_call(here, *message))
+				return event;
+			if (answer_probe(here, *message))
+				continue;
+			if (awaited == Awaited::call)
+				return event;
+			here.early_calls.push_back(std::move(*message));
+		} while (Clock::now() < deadline);
+		return TimedOut{};
+	}
+
+	Message next_message(Link &here, const std::string &what, Awaited awaited = Awaited::answer)
+	{
+		Event event = next_event(here, awaited);
 		if (const auto *const closed = std::get_if<Closed>(&event))
-			throw Violation("the connection ended instead of " + awaited + ": " + closed->reason);
+			throw Violation("the connection ended instead of " + what + ": " + closed->reason);
 		if (std::holds_alternative<TimedOut>(event))
-			throw Violation("nothing came in time instead of " + awaited);
+			throw Violation("nothing came in time instead of " + what);
 		return std::get<Message>(std::move(event));
+	}
+
+	// The server may call back at any time.
+	static bool is_reverse_call(const Link &here, const Message &message)
+	{
+		if (!here.has_backchannel)
+			return false;
+		const Decoded decoded = decode_received(message);
+		const Header &header = decoded.header;
+		const bool is_outstanding = std::any_of(here.outstanding.begin(), here.outstanding.end(),
+							[&](const auto &call) { return call.first == header.xid; });
+		return !is_outstanding &&
+		       (header.type == RDMA_NOMSG ? !header.reads.empty() :
+						    header.type == RDMA_MSG && is_call(decoded.payload) == true);
+	}
+
+	// Whether a Call only asks if anybody is there, which no case is about. One that does not fit into a message asks for
+	// more. "send again", and what is expected of the last message, are about those of the case.
+	bool answer_probe(Link &here, const Message &message)
+	{
+		const Decoded call = decode_received(message);
+		if (call.header.type != RDMA_MSG)
+			return false;
+		const std::optional<Bytes> results = results_of_probe(call.payload);
+		if (!results)
+			return false;
+		Frame frame = answer_to(call.header);
+		frame.payload = reply_to(call.header, *results);
+		frame.header.reply = call.header.reply;
+		write_reply(here, frame, false);
+		const Bytes bytes = frame.bytes();
+		trace("-> " + describe_message(bytes));
+		const Transferred sent = here.connection->send(bytes, std::nullopt, patience_.deadline());
+		if (!sent.ok)
+			trace("   which failed: " + sent.status);
+		return true;
 	}
 
 	void expect(const Step &step)
@@ -754,35 +825,10 @@ class Run {
 		throw Violation("none of " + std::to_string(MOST_FILES) + " new files is delegated");
 	}
 
-	// The server may call back at any time.
-	static bool is_reverse_call(const Link &here, const Message &message)
-	{
-		if (!here.has_session || here.forward_only)
-			return false;
-		const Decoded decoded = decode_received(message);
-		const Header &header = decoded.header;
-		const bool is_outstanding = std::any_of(here.outstanding.begin(), here.outstanding.end(),
-							[&](const auto &call) { return call.first == header.xid; });
-		return !is_outstanding &&
-		       (header.type == RDMA_NOMSG ? !header.reads.empty() :
-						    header.type == RDMA_MSG && is_call(decoded.payload) == true);
-	}
-
-	// The next that is no Call in the reverse direction; those are kept.
-	Message next_reply(Link &here)
-	{
-		Message message = next_message(here, "a Reply");
-		while (is_reverse_call(here, message)) {
-			here.early_calls.push_back(std::move(message));
-			message = next_message(here, "a Reply");
-		}
-		return message;
-	}
-
 	// Where it comes once more, it belongs to the Call that was answered last.
 	Reply judged_reply(Link &here, bool again = false)
 	{
-		const Message message = next_reply(here);
+		const Message message = next_message(here, "a Reply");
 		if (!again)
 			answered_ = take_outstanding(here, message.bytes);
 		if (!answered_)
@@ -915,7 +961,7 @@ class Run {
 	Message next_call(Link &here)
 	{
 		if (here.early_calls.empty())
-			return next_message(here, "a Call in the reverse direction");
+			return next_message(here, "a Call in the reverse direction", Awaited::call);
 		Message message = std::move(here.early_calls.front());
 		here.early_calls.pop_front();
 		return message;

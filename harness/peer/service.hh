@@ -84,8 +84,11 @@ class Service {
 /// What came of a callback: the nfsstat4, 0 also of CB_NULL. Throws Malformed where the Reply is none, or is not one that
 /// RPC has accepted and carried out.
 [[nodiscard]] std::uint32_t read_callback_reply(ByteView reply);
-/// The other way round: what a client whose session has one slot says to a server's CB_SEQUENCE with one CB_RECALL. The
-/// results, without the Reply's header. Throws Malformed where the Payload stream is no such Call.
+/// The other way round: what a client whose session has one slot says to a server that asks whether it is there, by
+/// CB_NULL or by CB_SEQUENCE alone. The results, without the Reply's header; nothing where the Call asks for more. Throws
+/// Malformed where it cannot be read.
+[[nodiscard]] std::optional<Bytes> results_of_probe(ByteView call);
+/// The same to CB_SEQUENCE with one CB_RECALL. Throws Malformed where the Payload stream is no such Call.
 [[nodiscard]] Bytes results_of_recall(ByteView call);
 
 /// Serves MOUNT version 3 (and nothing else) over TCP in a thread of its own, for clients that mount NFSv3 with

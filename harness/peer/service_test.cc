@@ -768,6 +768,57 @@ TEST(Callback, HasAsManyOperationsAsItSays)
 	EXPECT_EQ(xdr.u32("operations"), 4U);
 }
 
+TEST(Callback, ThatOnlyProbesIsAnsweredAsAClientDoes)
+{
+	const Service::Backchannel to = {.connection = 1, .program = 0x40001234, .session = Bytes(16, 7)};
+	EXPECT_EQ(results_of_probe(callback_null(5, to).stream), Bytes());
+	const auto results = results_of_probe(callback_sequence(5, to, 3, 9).stream);
+	ASSERT_TRUE(results);
+	XdrReader xdr(*results);
+	EXPECT_EQ(xdr.u32("status"), 0U);
+	EXPECT_EQ(xdr.string("tag"), "");
+	EXPECT_EQ(xdr.u32("operations"), 1U);
+	EXPECT_EQ(xdr.u32("resop"), 11U);
+	EXPECT_EQ(xdr.u32("status"), 0U);
+	const ByteView session = xdr.fixed(16, "session");
+	EXPECT_TRUE(std::equal(session.begin(), session.end(), to.session.begin()));
+	EXPECT_EQ(xdr.u32("sequence"), 9U);
+	EXPECT_EQ(xdr.u32("slot"), 3U);
+	xdr.skip(4 + 4, "highest slots");
+	EXPECT_TRUE(xdr.rest().empty());
+}
+
+TEST(Callback, ThatWantsMoreIsNoProbe)
+{
+	const Service::Backchannel to = {.connection = 1, .program = 0x40001234, .session = Bytes(16, 7)};
+	const Service::Delegation delegation = {
+		.file = 2, .handle = Bytes(12, 1), .stateid = Bytes(16, 2), .client = 3};
+	const Bytes recall = callback_recall(5, to, 0, 1, delegation).stream;
+	EXPECT_EQ(results_of_probe(recall), std::nullopt);
+	EXPECT_EQ(results_of_probe(callback_recall_any(5, to, 0, 1, 1).stream), std::nullopt);
+	EXPECT_EQ(results_of_recall(recall).size(), 60U);
+	EXPECT_THROW(static_cast<void>(results_of_recall(callback_sequence(5, to, 0, 1).stream)), Malformed);
+}
+
+// A server says which Calls of the client's a callback refers to (RFC 8881, 2.10.6.3).
+TEST(Callback, MayReferToOtherCalls)
+{
+	const Service::Backchannel to = {.connection = 1, .program = 0x40001234, .session = Bytes(16, 7)};
+	Bytes call = callback_sequence(5, to, 0, 9).stream;
+	call.resize(call.size() - 4);
+	XdrWriter lists;
+	lists.u32(1);
+	lists.fixed(to.session);
+	lists.u32(2);
+	for (int i = 0; i < 2; i++)
+		lists.u64(i);
+	const Bytes behind = lists.take();
+	call.insert(call.end(), behind.begin(), behind.end());
+	EXPECT_TRUE(results_of_probe(call));
+	call.resize(call.size() - 1);
+	EXPECT_THROW(static_cast<void>(results_of_probe(call)), Malformed);
+}
+
 TEST(Callback, ItsReplyIsRead)
 {
 	XdrWriter null;

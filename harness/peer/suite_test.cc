@@ -5,12 +5,15 @@
 
 #include <functional>
 #include <future>
+#include <map>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "client_suite.hh"
 #include "export.hh"
 #include "programs.hh"
+#include "responder.hh"
 #include "server_case.hh"
 #include "test_device.hh"
 #include "words.hh"
@@ -291,6 +294,150 @@ TEST_F(VerbsServerCase, LeavesOutOfAMessageWhatAReadChunkHasOfItsStream)
 	const CaseResult result = run("send lookup\n    read 0 stream\nexpect reply\n"
 				      "send write 512\n    read data.position data\n    type = MSG\nexpect reply\n");
 	EXPECT_EQ(result.outcome, Outcome::passed) << result.came;
+}
+
+// A server whose callbacks are those that a test has it make.
+class MadeUpServer {
+    public:
+	MadeUpServer()
+	{
+		responder.take_call = [this](ArrivedCall &call) { return called(call); };
+		responder.take_other = [this](std::uint64_t connection, const Message &message) {
+			take_other(connection, decode(message.bytes));
+		};
+	}
+
+	// What a case comes to there. @on_call says true of a Call that is not to be answered.
+	CaseResult run(const std::string &steps, std::function<bool(const ArrivedCall &)> on_call)
+	{
+		called = std::move(on_call);
+		const std::jthread server([this](const std::stop_token &stop) {
+			while (!stop.stop_requested()) {
+				responder.serve_until([&] { return stop.stop_requested(); },
+						      Clock::now() + std::chrono::milliseconds(50));
+				if (without_end)
+					for (const Service::Backchannel &to : service.backchannels())
+						probe(to.connection);
+			}
+		});
+		Export tested({.host = device_address(), .port = PORT, .root = Files::handle({.id = ROOT})}, PATIENCE);
+		return run_server_case(parse_case("server/x", TITLE + steps), tested, PATIENCE);
+	}
+
+	// Asks a client whether it is there, in both ways, if it has a backchannel.
+	void probe(std::uint64_t connection)
+	{
+		for (const Service::Backchannel &to : service.backchannels())
+			if (to.connection == connection) {
+				call_back(to, callback_null(++xid, to));
+				call_back(to, callback_sequence(++xid, to, 0, ++sequences[to.session]));
+			}
+	}
+
+	// The only delegation there is.
+	void recall()
+	{
+		const Service::Backchannel &to = service.backchannels().at(0);
+		call_back(to, callback_recall(++xid, to, 0, ++sequences[to.session], service.delegated().at(0)));
+	}
+
+	Tree tree;
+	Service service{tree};
+	Responder responder{device_address(), PORT, service};
+	unsigned unanswered = 0;
+	/// Whether it probes all the time.
+	bool without_end = false;
+
+    private:
+	void call_back(const Service::Backchannel &to, const Payload &call)
+	{
+		Frame frame;
+		frame.header.xid = xid;
+		frame.payload = call.stream;
+		responder.send_beside(to.connection, frame);
+		unanswered++;
+	}
+
+	void take_other(std::uint64_t connection, const Decoded &message)
+	{
+		if (message.header.version != VERSION_1)
+			return refuse(connection, message.header);
+		EXPECT_EQ(read_callback_reply(message.payload), 0U);
+		unanswered--;
+	}
+
+	// Behind a probe.
+	void refuse(std::uint64_t connection, const Header &refused)
+	{
+		probe(connection);
+		Frame frame;
+		frame.header = {.xid = refused.xid, .version = refused.version, .type = RDMA_ERROR, .error = ERR_VERS};
+		responder.send_beside(connection, frame);
+	}
+
+	std::function<bool(const ArrivedCall &)> called;
+	std::uint32_t xid = 0x70000000;
+	std::map<Bytes, std::uint32_t> sequences;
+};
+
+bool is_v4(const ArrivedCall &call, const std::string &operation)
+{
+	return call.served.call.version == 4 && call.served.operation == operation;
+}
+
+TEST(VerbsProbingServer, PassesWhereItProbesFromTheBeginningOn)
+{
+	MadeUpServer server;
+	const CaseResult result = server.run("send v4 getattr\nexpect reply\n"
+					     "send v4 getattr\n    version = 2\nexpect error VERS 1 1\n",
+					     [&](const ArrivedCall &call) {
+						     server.probe(call.connection);
+						     return false;
+					     });
+	EXPECT_EQ(result.outcome, Outcome::passed) << result.came;
+	EXPECT_EQ(server.unanswered, 0U);
+}
+
+TEST(VerbsProbingServer, DropsWhatIsToBeDropped)
+{
+	MadeUpServer server;
+	const CaseResult result = server.run("send v4 getattr\nexpect dropped\n", [&](const ArrivedCall &call) {
+		server.probe(call.connection);
+		return is_v4(call, "GETATTR");
+	});
+	EXPECT_EQ(result.outcome, Outcome::passed) << result.came;
+	EXPECT_EQ(server.unanswered, 0U);
+}
+
+TEST(VerbsProbingServer, RecallsBehindAProbe)
+{
+	MadeUpServer server;
+	server.service.delegations(true);
+	const auto recall_for_others = [&](const ArrivedCall &call) {
+		const auto &backchannels = server.service.backchannels();
+		const bool is_other = !backchannels.empty() && backchannels[0].connection != call.connection;
+		if (is_other && call.served.operation == "READ" && !server.service.delegated().empty()) {
+			server.probe(backchannels[0].connection);
+			server.recall();
+		}
+		return false;
+	};
+	const CaseResult result = server.run("delegation\nconnect as other\nsend read 512\nexpect reply\non main\n"
+					     "expect call\nanswer recall\nsend v4 return\nexpect reply\n",
+					     recall_for_others);
+	EXPECT_EQ(result.outcome, Outcome::passed) << result.came;
+	EXPECT_EQ(server.unanswered, 0U);
+}
+
+TEST(VerbsProbingServer, HasNoMoreTimeThanOthersWhereItProbesWithoutEnd)
+{
+	MadeUpServer server;
+	server.without_end = true;
+	const Clock::time_point begin = Clock::now();
+	expect_failure(server.run("send v4 getattr\nexpect reply\n",
+				  [](const ArrivedCall &call) { return is_v4(call, "GETATTR"); }),
+		       "nothing came in time instead of a Reply");
+	EXPECT_LT(Clock::now() - begin, 4 * PATIENCE.answer);
 }
 
 } // namespace
