@@ -42,7 +42,7 @@ struct Link {
 	NotConnected::Why why = NotConnected::Why::other;
 };
 
-// The peer's device cannot do what the case needs.
+// What the case needs is not so: of the peer's device, or of what a server does as it likes.
 class Unable : public std::runtime_error {
 	using runtime_error::runtime_error;
 };
@@ -807,7 +807,8 @@ class Run {
 		return call;
 	}
 
-	// delegation: opens new files until one is delegated. A server may have reasons not to delegate this or that one.
+	// delegation: opens new files until one is delegated. A server may have reasons not to delegate this or that one, or
+	// any.
 	void get_delegation(const Step &step)
 	{
 		constexpr int MOST_FILES = 8;
@@ -822,7 +823,7 @@ class Run {
 				return;
 			delegated_.pop_back();
 		}
-		throw Violation("none of " + std::to_string(MOST_FILES) + " new files is delegated");
+		throw Unable("none of " + std::to_string(MOST_FILES) + " new files is delegated");
 	}
 
 	// Where it comes once more, it belongs to the Call that was answered last.

@@ -385,6 +385,14 @@ bool is_v4(const ArrivedCall &call, const std::string &operation)
 	return call.served.call.version == 4 && call.served.operation == operation;
 }
 
+TEST(VerbsServerThatDelegatesNothing, IsNotTestedForWhatTakesADelegation)
+{
+	MadeUpServer server;
+	const CaseResult result = server.run("delegation\nexpect call\n", [](const ArrivedCall &) { return false; });
+	EXPECT_EQ(result.outcome, Outcome::skipped);
+	EXPECT_EQ(result.came, "none of 8 new files is delegated");
+}
+
 TEST(VerbsProbingServer, PassesWhereItProbesFromTheBeginningOn)
 {
 	MadeUpServer server;
