@@ -3,7 +3,6 @@
 #include "responder.hh"
 
 #include <algorithm>
-#include <set>
 
 namespace peer {
 
@@ -221,8 +220,6 @@ void Responder::judge(std::uint64_t number, const Decoded &message, std::size_t 
 	if (length > association.agreement.call_threshold)
 		blame(number, "a message of " + std::to_string(length) + " bytes is above the inline threshold of " +
 				      std::to_string(association.agreement.call_threshold) + " (RFC 8166, 3.3.2)");
-	if (header.credits == 0)
-		blame(number, "a Call asks for no credit (RFC 8166, 3.3.1)");
 	association.asked = header.credits;
 	association.outstanding.insert(header.xid);
 	if (association.outstanding.size() > association.allowed)
@@ -231,19 +228,6 @@ void Responder::judge(std::uint64_t number, const Decoded &message, std::size_t 
 	if (header.type == RDMA_NOMSG && !message.payload.empty())
 		blame(number, "there are bytes behind the header of an RDMA_NOMSG");
 	judge_reads(number, message);
-
-	std::set<std::uint32_t> handles;
-	const auto once = [&](const Segment &segment) {
-		if (segment.length == 0)
-			blame(number, "a segment of no bytes is offered");
-		handles.insert(segment.handle);
-	};
-	for (const ReadSegment &read : header.reads)
-		once(read.target);
-	for (const Chunk &chunk : header.writes)
-		std::for_each(chunk.begin(), chunk.end(), once);
-	if (header.reply)
-		std::for_each(header.reply->begin(), header.reply->end(), once);
 }
 
 void Responder::judge_reads(std::uint64_t number, const Decoded &message)

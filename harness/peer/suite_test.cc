@@ -41,9 +41,9 @@ class MadeUpClient {
 	{
 	}
 
-	Reply call(const NfsCall &call)
+	Reply call(const NfsCall &call, const std::vector<Line> &block = {})
 	{
-		const Transaction transaction(connection, {}, call, Style::in_line, {}, {});
+		const Transaction transaction(connection, {}, call, Style::in_line, block, {});
 		send(transaction.frame().bytes());
 		for (;;) {
 			const Event event = connection.receive(soon());
@@ -195,6 +195,18 @@ TEST(VerbsClientCase, FailsWhereMoreIsOutstandingThanWasGranted)
 				   read_well(client);
 			   }),
 		       "2 Calls are outstanding where 1 may be");
+}
+
+// RFC 8166 allows both (3.3.1 binds what is granted).
+TEST(VerbsClientCase, PassesWhereAClientAsksForNoCreditOrOffersNoBytes)
+{
+	const CaseResult result =
+		run("on READ\nexpect call\n    credits = 0\n    write[0].length = 0\nanswer\nexpect client ok\n",
+		    [](MadeUpClient &client) {
+			    const std::vector<Line> block = {{1, {"credits", "=", "0"}}, {2, {"write", "7:0/0"}}};
+			    client.tell(0, client.call(client.read_of_the_case(), block).result.data);
+		    });
+	EXPECT_EQ(result.outcome, Outcome::passed) << result.came;
 }
 
 TEST(VerbsClientCase, FailsWhereAnAnswerCannotGoOut)
