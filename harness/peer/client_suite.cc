@@ -847,16 +847,20 @@ class Suite {
 	{
 		const Segment segment = evaluate_segment(words.at(2), names());
 		expectation_ = text_of(words);
-		Connection &there = connection();
-		Memory memory(there, segment.length, Access::none);
-		const Transferred done =
-			words[1] == "read" ?
-				there.read(segment, memory, 0, settings_.patience.deadline()) :
-				there.write(memory, 0, segment.length, segment, settings_.patience.deadline());
+		const Transferred done = transfer(words[1] == "read", segment);
 		check_reach(done, words.at(3) == "ok");
 		// An RDMA operation that fails ends the connection, here at once, there in a while.
 		if (!done.ok)
 			end(false);
+	}
+
+	Transferred transfer(bool is_read, const Segment &segment)
+	{
+		Connection &there = connection();
+		Memory memory(there, segment.length, Access::none);
+		const Deadline deadline = settings_.patience.deadline();
+		return is_read ? there.read(segment, memory, 0, deadline) :
+				 there.write_and_confirm(memory, 0, segment.length, segment, deadline);
 	}
 
 	// Expecting

@@ -652,9 +652,9 @@ class Run {
 		const Segment segment = is_read ? call.reads.front().target : call.reply->front();
 		expectation_ = text_of(words);
 		Memory memory(*here.connection, segment.length, Access::none);
-		const Transferred done =
-			is_read ? here.connection->read(segment, memory, 0, patience_.deadline()) :
-				  here.connection->write(memory, 0, segment.length, segment, patience_.deadline());
+		const Transferred done = is_read ? here.connection->read(segment, memory, 0, patience_.deadline()) :
+						   here.connection->write_and_confirm(memory, 0, segment.length,
+										      segment, patience_.deadline());
 		check_reach(done, words.at(2) == "ok");
 	}
 

@@ -230,6 +230,20 @@ TEST(VerbsClientCase, FailsWhereWhatShouldBeDroppedIsAnswered)
 		       "what came is ERROR");
 }
 
+// The connection goes then, with what was registered with it.
+TEST(VerbsClientCase, EndsTheConnectionWhereMemoryIsOutOfReach)
+{
+	const CaseResult result =
+		run("on READ\nreach write 1:4096/64 fails\nexpect client ok\n", [](MadeUpClient &client) {
+			client.post(client.read_of_the_case());
+			MadeUpClient again;
+			again.xid = 100;
+			again.tell(0, pattern(0, 512, 3));
+			throw std::runtime_error("that is all");
+		});
+	EXPECT_EQ(result.outcome, Outcome::passed) << result.came;
+}
+
 TEST(VerbsClientCase, IsSkippedWhereItNeedsSomethingElse)
 {
 	const CaseResult result = run("on READ\nneed call\n    writes = 1\nanswer\nexpect client ok\n", read_well);

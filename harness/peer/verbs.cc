@@ -35,6 +35,13 @@ constexpr auto ANSWER_TIME = std::chrono::milliseconds(200);
 constexpr int REJECT_INVALID_SERVICE = 8;
 constexpr int REJECT_BY_CONSUMER = 28;
 
+// What this end's device says of its own memory, or of what it was asked for.
+bool is_local(ibv_wc_status status) noexcept
+{
+	return status == IBV_WC_LOC_LEN_ERR || status == IBV_WC_LOC_QP_OP_ERR || status == IBV_WC_LOC_EEC_OP_ERR ||
+	       status == IBV_WC_LOC_PROT_ERR || status == IBV_WC_MW_BIND_ERR || status == IBV_WC_LOC_ACCESS_ERR;
+}
+
 bool is_window(Access access) noexcept
 {
 	return access >= Access::window_read;
@@ -187,6 +194,7 @@ struct Connection::State {
 	unsigned outstanding = 0; // in the send queue
 	std::uint64_t arrived = 0; // of what was in it
 	std::string failure; // of the first that failed
+	bool failed_here = false; // before it went out
 };
 
 Connection::State::State(cm::Channel of, cm::Id with, const ConnectionSettings &settings)
@@ -368,9 +376,10 @@ void Connection::State::take_sent(const ibv_wc &completion)
 		return;
 	}
 	fail(std::string("a work request failed: ") + ibv_wc_status_str(completion.status));
-	if (failure.empty())
-		failure = completion.status == IBV_WC_WR_FLUSH_ERR ? closed->reason :
-								     ibv_wc_status_str(completion.status);
+	if (!failure.empty())
+		return;
+	failure = completion.status == IBV_WC_WR_FLUSH_ERR ? closed->reason : ibv_wc_status_str(completion.status);
+	failed_here = is_local(completion.status);
 }
 
 void Connection::State::take_received(const ibv_wc &completion)
@@ -429,6 +438,7 @@ Transferred Connection::State::carry_out(ibv_send_wr *first, unsigned count, Dea
 	if (closed)
 		return {false, closed->reason, true};
 	failure.clear();
+	failed_here = false;
 	ibv_send_wr *refused = nullptr;
 	if (const int status = ibv_post_send(id->qp, first, &refused)) {
 		disconnect("a work request was refused", false);
@@ -442,7 +452,7 @@ Transferred Connection::State::carry_out(ibv_send_wr *first, unsigned count, Dea
 		run_until(done, Clock::now() + DEVICE_TIME);
 		return {false, "it did not complete in time", true};
 	}
-	return {failure.empty(), failure};
+	return {failure.empty(), failure, failed_here};
 }
 
 Transferred Connection::State::send_all(const std::vector<ByteView> &messages, std::optional<std::uint32_t> invalidate,
@@ -636,6 +646,22 @@ Transferred Connection::write(const Memory &from, std::size_t offset, std::size_
 	ibv_sge local = from.state_->region.element(offset, length);
 	ibv_send_wr request = rdma_request(IBV_WR_RDMA_WRITE, &local, to);
 	return state_->carry_out(&request, 1, deadline);
+}
+
+// An RDMA Read of nothing is answered behind the Write, and whatever its handle is.
+Transferred Connection::write_and_confirm(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
+					  Deadline deadline)
+{
+	const Transferred written = write(from, offset, length, to, deadline);
+	if (!written.ok)
+		return written;
+	ibv_sge nothing = from.state_->region.element(offset, 0);
+	ibv_send_wr request = rdma_request(IBV_WR_RDMA_READ, &nothing, to);
+	Transferred confirmed = state_->carry_out(&request, 1, deadline);
+	// Where the connection has ended before the Read could go out, that is the answer to the Write.
+	if (state_->closed && confirmed.status == state_->closed->reason)
+		confirmed.inconclusive = false;
+	return confirmed;
 }
 
 bool Connection::has_windows() const

@@ -118,7 +118,8 @@ struct Transferred {
 	/// time. That says nothing about the other end.
 	bool inconclusive = false;
 
-	/// The other end's device has refused the access: the memory is not, or no longer, open to it.
+	/// The other end's device has said that the memory is not, or no longer, open to this one. Not every device says so
+	/// before it ends the connection.
 	[[nodiscard]] bool is_refused() const
 	{
 		return !ok && status == "remote access error";
@@ -153,6 +154,9 @@ class Connection {
 	/// RDMA Write of @length bytes of memory at @offset.
 	Transferred write(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
 			  Deadline deadline);
+	/// The same, and that the other end has let it be: over iWARP a Write completes when it has gone out (RFC 5040, 5.5).
+	Transferred write_and_confirm(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
+				      Deadline deadline);
 
 	/// Whether the device has type-2 memory windows, which Access::window_* needs.
 	[[nodiscard]] bool has_windows() const;

@@ -182,6 +182,20 @@ TEST_F(Verbs, WhatIsNotOfferedCannotBeReached)
 	}
 }
 
+TEST_F(Verbs, AWriteIsConfirmedWhereItIsLet)
+{
+	for (const Access access : {Access::write, Access::window_write, Access::read}) {
+		Ends ends = connect();
+		Memory offered(ends.requester, 4096, access);
+		Memory local(ends.responder, 4096, Access::none);
+		std::fill(local.bytes().begin(), local.bytes().end(), 1);
+		const Transferred written = ends.responder.write_and_confirm(local, 0, 4096, offered.segment(), soon());
+		EXPECT_EQ(written.ok, access != Access::read) << written.status;
+		EXPECT_FALSE(written.inconclusive);
+		EXPECT_EQ(offered.bytes()[4095], access != Access::read ? 1 : 0);
+	}
+}
+
 TEST_F(Verbs, ASendWithInvalidateTakesAWindowAway)
 {
 	Ends ends = connect();

@@ -39,8 +39,8 @@ void check_private_data(ByteView received, const std::vector<Line> &lines, const
 [[nodiscard]] Decoded decode_received(const Message &message);
 /// Whether a Reply's status is the one with that name: "prog-unavail"... Throws Violation, ScriptError.
 void check_rpc_status(bool accepted, std::uint32_t status, const std::string &name);
-/// An RDMA operation has worked, or else the other end's device has refused it: one that fails for another reason does not
-/// show that memory is out of reach. Throws Violation.
+/// An RDMA operation has worked, or else failed at the other end, which may do no more than end the connection. One that
+/// fails at this end does not show that memory is out of reach. Throws Violation.
 void check_reach(const Transferred &done, bool should_work);
 /// What a run of the case begins with: it has passed until something is wrong.
 [[nodiscard]] CaseResult new_result(const Case &test);

@@ -63,14 +63,17 @@ TEST(Reach, HasToBeAsExpected)
 {
 	const Transferred done{.ok = true, .status = "success"};
 	const Transferred refused{.ok = false, .status = "remote access error"};
-	const Transferred flushed{.ok = false, .status = "Work Request Flushed Error"};
+	const Transferred ended{.ok = false, .status = "the other end disconnected"};
+	const Transferred local{.ok = false, .status = "local protection error", .inconclusive = true};
 	EXPECT_NO_THROW(check_reach(done, true));
 	EXPECT_THROW(check_reach(done, false), Violation);
 	EXPECT_NO_THROW(check_reach(refused, false));
 	EXPECT_THROW(check_reach(refused, true), Violation);
-	EXPECT_THROW(check_reach(flushed, true), Violation);
+	// iWARP knows no other refusal.
+	EXPECT_NO_THROW(check_reach(ended, false));
+	EXPECT_THROW(check_reach(ended, true), Violation);
 	// That shows nothing of the memory.
-	EXPECT_THROW(check_reach(flushed, false), Violation);
+	EXPECT_THROW(check_reach(local, false), Violation);
 }
 
 TEST(WhatCame, IsDecodedOrAViolation)
