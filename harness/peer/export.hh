@@ -65,7 +65,8 @@ class Export {
 	unsigned made_ = 0;
 };
 
-/// Asks a mount daemon (MOUNT version 3 over TCP, found through rpcbind) for the root of an export. Throws Violation.
+/// Asks a mount daemon (MOUNT version 3 over TCP, found through rpcbind) for the root of an export. Throws NotConnected,
+/// Violation.
 [[nodiscard]] FileHandle mount_over_tcp(const std::string &host, const std::string &path);
 
 } // namespace peer

@@ -10,7 +10,7 @@
 #include "command.hh"
 #include "conform.hh"
 #include "ping.hh"
-#include "verbs.hh"
+#include "transaction.hh"
 #include "version.hh"
 
 int main(int argc, char **argv)
@@ -34,6 +34,12 @@ int main(int argc, char **argv)
 	} catch (const peer::ScriptError &error) {
 		std::cerr << "rpcordma-peer: " << error.what() << '\n';
 		return peer::WRONG_USE;
+	} catch (const peer::Violation &violation) {
+		std::cerr << "rpcordma-peer: " << violation.what() << '\n';
+		return peer::FAILED;
+	} catch (const peer::Malformed &malformed) {
+		std::cerr << "rpcordma-peer: what came is malformed: " << malformed.what() << '\n';
+		return peer::FAILED;
 	} catch (const std::runtime_error &error) {
 		std::cerr << "rpcordma-peer: " << error.what() << '\n';
 		return peer::NO_CONNECTION;

@@ -62,7 +62,8 @@ FileHandle mount_over_tcp(const std::string &host, const std::string &path)
 	};
 	const std::unique_ptr<CLIENT, Destroy> client(clnt_create(host.c_str(), MOUNT, VERSION_3, "tcp"));
 	if (!client)
-		throw Violation(clnt_spcreateerror(("no mount daemon on " + host).c_str()));
+		throw NotConnected(NotConnected::Why::other,
+				   clnt_spcreateerror(("no mount daemon on " + host).c_str()));
 	auth_destroy(client->cl_auth);
 	client->cl_auth = authunix_create_default();
 

@@ -83,6 +83,7 @@ def test_the_table_is_for_people(solo: Solo, peer: Peer) -> None:
     (["ping", "10.9.0.1", "--floor", "10.9.0.1:20049", "--timeout", "2", "--count", "1"],
      NO_CONNECTION, "is not an echo"),
     (["ping", "10.9.0.1", "--nfs-version", "7"], FAILED, "NFS version 7"),
+    (["conform", "10.9.0.1", "--path", "/nowhere"], FAILED, "refuses /nowhere"),
     (["ping"], WRONG_USE, "SERVER"),
     (["ping", "10.9.0.1:x"], WRONG_USE, "no port"),
     (["ping", "10.9.0.1", "--depth", "0"], WRONG_USE, "--depth"),
