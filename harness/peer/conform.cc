@@ -131,21 +131,57 @@ bool colours()
 	return ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
 }
 
-void write_to(const std::string &name, const Report &report, void (*write)(std::ostream &, const Report &))
-{
-	if (name.empty())
-		return;
-	std::ofstream file(name);
-	write(file, report);
-	if (!file.flush())
-		throw std::runtime_error(name + " cannot be written");
-}
+// A file that is written to, open before anything is tested. Without a name, what is written is lost.
+class OutputFile {
+    public:
+	OutputFile(const std::string &option, const std::string &name, std::ios::openmode mode = std::ios::trunc)
+		: name_(name)
+	{
+		if (name.empty())
+			return;
+		file_.open(name, std::ios::out | mode);
+		if (!file_)
+			throw CLI::ValidationError(option, name + " cannot be written: " + std::strerror(errno));
+	}
+
+	[[nodiscard]] std::ostream &stream() noexcept
+	{
+		return file_;
+	}
+
+	// False, after saying so, where something has not been written.
+	[[nodiscard]] bool finish()
+	{
+		if (name_.empty() || file_.flush())
+			return true;
+		std::cerr << "rpcordma-peer: " << name_ << " could not be written to its end\n";
+		return false;
+	}
+
+    private:
+	std::string name_;
+	std::ofstream file_;
+};
+
+struct Outputs {
+	explicit Outputs(const Options &options)
+		: results("--results", options.results)
+		, junit("--junit", options.junit)
+		, html("--html", options.html)
+		, mark("--mark", options.mark, std::ios::app)
+	{
+	}
+
+	OutputFile results;
+	OutputFile junit;
+	OutputFile html;
+	OutputFile mark;
+};
 
 // So that what a kernel says can be told to belong to a case.
-void mark(const Case &test, const Options &options)
+void mark(const Case &test, Outputs &outputs)
 {
-	if (!options.mark.empty())
-		std::ofstream(options.mark) << "rpcordma-peer: case " << test.name << std::endl;
+	outputs.mark.stream() << "rpcordma-peer: case " << test.name << std::endl;
 }
 
 void show(const CaseResult &result, const Options &options)
@@ -161,17 +197,20 @@ void show(const CaseResult &result, const Options &options)
 	std::cout.flush();
 }
 
-void conclude(const Report &report, const Options &options)
+void conclude(const Report &report, const Options &options, Outputs &outputs)
 {
-	write_to(options.results, report, write_json);
-	write_to(options.junit, report, write_junit);
-	write_to(options.html, report, write_html);
+	write_json(outputs.results.stream(), report);
+	write_junit(outputs.junit.stream(), report);
+	write_html(outputs.html.stream(), report);
 	if (options.invocation.json && !options.json_lines)
 		write_json(std::cout, report);
 	else if (!options.json_lines)
 		write_summary(std::cout, report);
 	if (report.count(Outcome::failed) > 0)
 		options.invocation.status = FAILED;
+	for (OutputFile *const file : {&outputs.results, &outputs.junit, &outputs.html, &outputs.mark})
+		if (!file->finish())
+			options.invocation.status = WRONG_USE;
 }
 
 Report new_report(const std::string &role, const Options &options)
@@ -187,10 +226,11 @@ Report new_report(const std::string &role, const Options &options)
 
 void test_server(const Options &options, const std::vector<Case> &cases)
 {
+	Outputs outputs(options);
 	Export server(target_of(options), options.patience_of());
 	Report report = new_report("server", options);
 	for (const Case &test : cases) {
-		mark(test, options);
+		mark(test, outputs);
 		CaseResult result = run_server_case(test, server, options.patience_of());
 		look_after(result, options);
 		show(result, options);
@@ -198,7 +238,7 @@ void test_server(const Options &options, const std::vector<Case> &cases)
 		if (options.stop_when_ill && !report.results.back().in_order)
 			break;
 	}
-	conclude(report, options);
+	conclude(report, options, outputs);
 }
 
 ListenSettings listen_settings(const Options &options)
@@ -266,6 +306,7 @@ class Companion {
 
 void test_client(const Options &options, const std::vector<Case> &cases)
 {
+	Outputs outputs(options);
 	Report report = new_report("client", options);
 	Companion client;
 	ClientHooks hooks;
@@ -274,7 +315,7 @@ void test_client(const Options &options, const std::vector<Case> &cases)
 		if (!options.execute.empty())
 			client.start(options.execute);
 	};
-	hooks.begun = [&](const Case &test) { mark(test, options); };
+	hooks.begun = [&](const Case &test) { mark(test, outputs); };
 	hooks.told = [&](const CaseResult &done) {
 		CaseResult result = done;
 		look_after(result, options);
@@ -286,7 +327,7 @@ void test_client(const Options &options, const std::vector<Case> &cases)
 		hooks.wait_for_end = true;
 	}
 	run_client_cases(cases, listen_settings(options), hooks);
-	conclude(report, options);
+	conclude(report, options, outputs);
 }
 
 void list(const std::vector<Case> &cases)
@@ -337,7 +378,7 @@ void add_output(CLI::App &command, Options &options)
 	command.add_option("--after-each", options.after_each,
 			   "a shell command to run after each case, which fails with it (to look at a kernel's log)");
 	command.add_option("--mark", options.mark,
-			   "a file to write a line with each case's name to before it runs, such as /dev/kmsg");
+			   "a file to append a line with each case's name to before it runs, such as /dev/kmsg");
 	command.add_flag("--strict", options.strict,
 			 "of what a case allows, only what stands first passes, and what is usual has to come as well");
 	command.add_option("--patience", options.patience, "seconds that the tested side may take for one thing")

@@ -5,6 +5,7 @@ import re
 import signal
 
 import pytest
+from lab.conformance import CASES
 from lab.peer import PROGRAM, Peer
 from lab.solo import Solo
 
@@ -84,6 +85,9 @@ def test_the_table_is_for_people(solo: Solo, peer: Peer) -> None:
      NO_CONNECTION, "is not an echo"),
     (["ping", "10.9.0.1", "--nfs-version", "7"], FAILED, "NFS version 7"),
     (["conform", "10.9.0.1", "--path", "/nowhere"], FAILED, "refuses /nowhere"),
+    *[(["conform", "10.9.0.1:1", option, "/nowhere/file"], WRONG_USE,
+       f"{option}: /nowhere/file cannot be written: No such file or directory")
+      for option in ("--results", "--junit", "--html", "--mark")],
     (["ping"], WRONG_USE, "SERVER"),
     (["ping", "10.9.0.1:x"], WRONG_USE, "no port"),
     (["ping", "10.9.0.1", "--depth", "0"], WRONG_USE, "--depth"),
@@ -106,3 +110,24 @@ def test_without_permission_the_device_is_named(peer: Peer) -> None:
                             "chmod 666 /dev/infiniband/*; exit $status", check=False)
     assert result.status == NO_CONNECTION
     assert "/dev/infiniband/rdma_cm" in result.stdout
+
+
+def test_a_report_that_cannot_be_finished_is_named(solo: Solo, peer: Peer) -> None:
+    """The others are whole, and what was found is printed."""
+    case = CASES / "server" / "null.case"
+    result = peer.run("run", str(case), "--server", solo.ADDRESS, "--path", "/srv/nfs/tmpfs",
+                      "--results", "/dev/full", "--junit", "/tmp/null.xml", check=False)
+    assert "/dev/full could not be written to its end" in result.stdout
+    assert "1 passed, 0 failed, 0 skipped" in result.stdout
+    assert peer.guest.read("/tmp/null.xml").rstrip().endswith("</testsuites>")
+    assert result.status == WRONG_USE
+
+
+def test_marks_are_appended(solo: Solo, peer: Peer) -> None:
+    """What a file held before is still there."""
+    peer.guest.run("echo before >/tmp/marks")
+    cases = [str(CASES / "server" / f"{name}.case") for name in ("null", "getattr")]
+    peer.run("run", *cases, "--server", solo.ADDRESS, "--path", "/srv/nfs/tmpfs",
+             "--mark", "/tmp/marks")
+    assert peer.guest.read("/tmp/marks").splitlines() == [
+        "before", "rpcordma-peer: case server/null", "rpcordma-peer: case server/getattr"]
