@@ -213,6 +213,17 @@ void conclude(const Report &report, const Options &options, Outputs &outputs)
 			options.invocation.status = WRONG_USE;
 }
 
+// A copy of the program runs single cases far from the source tree.
+std::vector<Requirement> requirements_of(const Options &options)
+{
+	const std::filesystem::path file = options.cases + "/../requirements.txt";
+	if (std::filesystem::exists(file))
+		return load_requirements(file);
+	if (options.files.empty())
+		throw ScriptError(file.string() + " is not there; it belongs beside the directory that --cases names");
+	return {};
+}
+
 Report new_report(const std::string &role, const Options &options)
 {
 	Report report;
@@ -220,15 +231,15 @@ Report new_report(const std::string &role, const Options &options)
 	report.device = options.server;
 	report.started = now();
 	report.peer_version = version();
-	report.requirements = load_requirements(options.cases + "/../requirements.txt");
+	report.requirements = requirements_of(options);
 	return report;
 }
 
 void test_server(const Options &options, const std::vector<Case> &cases)
 {
+	Report report = new_report("server", options);
 	Outputs outputs(options);
 	Export server(target_of(options), options.patience_of());
-	Report report = new_report("server", options);
 	for (const Case &test : cases) {
 		mark(test, outputs);
 		CaseResult result = run_server_case(test, server, options.patience_of());
@@ -306,8 +317,8 @@ class Companion {
 
 void test_client(const Options &options, const std::vector<Case> &cases)
 {
-	Outputs outputs(options);
 	Report report = new_report("client", options);
+	Outputs outputs(options);
 	Companion client;
 	ClientHooks hooks;
 	hooks.ready = [&] {

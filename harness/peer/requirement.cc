@@ -4,8 +4,9 @@
 
 #include <fstream>
 #include <map>
-#include <stdexcept>
 #include <string_view>
+
+#include "case.hh"
 
 namespace peer {
 
@@ -17,7 +18,7 @@ constexpr std::size_t FIELDS = 5;
 
 [[noreturn]] void fail(unsigned line, const std::string &why)
 {
-	throw std::runtime_error("requirements, line " + std::to_string(line) + ": " + why);
+	throw ScriptError("requirements, line " + std::to_string(line) + ": " + why);
 }
 
 std::vector<std::string> fields_of(const std::string &line)
@@ -56,8 +57,8 @@ void resolve(std::vector<Requirement> &requirements, const std::map<std::string,
 			continue;
 		const auto other = what_of.find(requirement.same_as);
 		if (other == what_of.end() || other->second.starts_with(SAME))
-			throw std::runtime_error("requirements: " + requirement.identifier + " refers to " +
-						 requirement.same_as + ", which is not there or refers to another");
+			throw ScriptError("requirements: " + requirement.identifier + " refers to " +
+					  requirement.same_as + ", which is not there or refers to another");
 		requirement.what = other->second;
 	}
 }
@@ -85,7 +86,7 @@ std::vector<Requirement> load_requirements(const std::filesystem::path &file)
 {
 	std::ifstream in(file);
 	if (!in)
-		throw std::runtime_error(file.string() + " cannot be read");
+		throw ScriptError(file.string() + " cannot be read");
 	return parse_requirements(in);
 }
 

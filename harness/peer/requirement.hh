@@ -31,7 +31,7 @@ struct Requirement {
 	}
 };
 
-/// Reads the list. Throws std::runtime_error, with the line's number, where a line is not of its form, an identifier
+/// Reads the list. Throws ScriptError, with the line's number, where a line is not of its form, an identifier
 /// stands there twice, or one refers to another that is not there.
 [[nodiscard]] std::vector<Requirement> parse_requirements(std::istream &in);
 [[nodiscard]] std::vector<Requirement> load_requirements(const std::filesystem::path &file);

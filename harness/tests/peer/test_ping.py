@@ -131,3 +131,17 @@ def test_marks_are_appended(solo: Solo, peer: Peer) -> None:
              "--mark", "/tmp/marks")
     assert peer.guest.read("/tmp/marks").splitlines() == [
         "before", "rpcordma-peer: case server/null", "rpcordma-peer: case server/getattr"]
+
+
+def test_single_cases_need_no_source_tree(solo: Solo, peer: Peer) -> None:
+    """A copy of the program runs them; a whole suite takes the list of requirements, too."""
+    peer.guest.run("mkdir -p /tmp/copy/cases/server; "
+                   f"cp {PROGRAM} /tmp/copy; cp {CASES}/server/null.case /tmp/copy/cases/server")
+    alone = peer.guest.run(f"unshare -m sh -c 'mount -t tmpfs none {CASES.parent} && "
+                           "/tmp/copy/rpcordma-peer run /tmp/copy/cases/server/null.case "
+                           f"--server {solo.ADDRESS} --path /srv/nfs/tmpfs'")
+    assert "1 passed, 0 failed, 0 skipped" in alone.stdout
+    whole = peer.run("conform", solo.ADDRESS, "--path", "/srv/nfs/tmpfs",
+                     "--cases", "/tmp/copy/cases", check=False)
+    assert "it belongs beside the directory that --cases names" in whole.stdout
+    assert whole.status == WRONG_USE
