@@ -8,6 +8,10 @@
 #   sh MOUNTPOINT/run VERSION
 #
 # Nothing is started that can be done without: in an emulated machine that takes longer than what is tested.
+
+# Cases know errors by their English texts.
+export LC_ALL=C
+
 here=$(cd "$(dirname "$0")" && pwd) || exit
 scratch=$(mktemp -d) || exit
 trap 'rm -rf "$scratch"' EXIT
