@@ -988,8 +988,7 @@ class Suite {
 		if (operation == "rename" && !tree_.find("cases/" + instance_->name + "/" + std::string(size, '0')))
 			return "the file has not got its new name";
 		if (operation == "list" && result.output != std::to_string(size))
-			return "the client saw " + result.output + " names in a directory of " +
-			       std::to_string(size);
+			return "the client saw " + result.output + " names in a directory of " + std::to_string(size);
 		if (operation == "stat" && result.output != std::to_string(std::max(DATA_SIZE, size)))
 			return "the client took the file's size for " + result.output;
 		return std::nullopt;

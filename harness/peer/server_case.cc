@@ -925,8 +925,8 @@ class Run {
 			throw Violation("what came is no RDMA_ERROR: " + describe(header));
 		if (header.error != evaluate(words.at(2), {}))
 			throw Violation("the RDMA_ERROR is another: " + describe(header));
-		if (words.at(2) == "VERS" &&
-		    (header.version_low != evaluate(words.at(3), {}) || header.version_high != evaluate(words.at(4), {})))
+		if (words.at(2) == "VERS" && (header.version_low != evaluate(words.at(3), {}) ||
+					      header.version_high != evaluate(words.at(4), {})))
 			throw Violation("the range of versions is another: " + describe(header));
 		if (header.xid != sent_.xid)
 			throw Violation("the RDMA_ERROR has another XID than the Call (bis-04, 5.5)");

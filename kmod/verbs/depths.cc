@@ -50,15 +50,14 @@ std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, cons
 		return std::unexpected(Lack::pages);
 
 	RequesterDepths depths{};
-	depths.credits = std::min({load.credits, most_requests / send_requests_per_call,
-				   left(most_requests, other_receives),
-				   left(most_completions, other_receives + load.reverse_credits) /
-					   (send_requests_per_call + 1)});
+	depths.credits = std::min(
+		{load.credits, most_requests / send_requests_per_call, left(most_requests, other_receives),
+		 left(most_completions, other_receives + load.reverse_credits) / (send_requests_per_call + 1)});
 	depths.receive = depths.credits + other_receives;
 	/* However few credits there are, the queue takes an RPC with the largest Call and Reply, where the device can. */
-	depths.send = std::min({most_requests, left(most_completions, depths.receive),
-				std::max(depths.credits * send_requests_per_call + load.reverse_credits,
-					 queue_for(2 * largest))});
+	depths.send = std::min(
+		{most_requests, left(most_completions, depths.receive),
+		 std::max(depths.credits * send_requests_per_call + load.reverse_credits, queue_for(2 * largest))});
 	depths.segments = std::min(2 * largest, segments_in(depths.send));
 	if (depths.credits == 0 || depths.segments < largest)
 		return std::unexpected(Lack::room);

@@ -108,13 +108,13 @@ TEST_P(AnyDevice, Responder_HasWhatItTakes)
 }
 
 /* Devices of every length of queues, from none at all to more than is asked for. */
-template <typename Check>
-void for_each_length(Check check)
+template <typename Check> void for_each_length(Check check)
 {
 	constexpr std::uint32_t past_all = 1200;
 
 	for (std::uint32_t requests = 0; requests < past_all; requests += requests < 100 ? 1 : 37)
-		for (std::uint32_t completions = 0; completions < 2 * past_all; completions += completions < 200 ? 1 : 73) {
+		for (std::uint32_t completions = 0; completions < 2 * past_all;
+		     completions += completions < 200 ? 1 : 73) {
 			DeviceLimits device = large;
 			device.requests = requests;
 			device.completions = completions;
@@ -140,8 +140,7 @@ TEST(AnyLength, Requester_StaysWithinTheDevice)
 				return;
 			ASSERT_TRUE(fits(device, *depths));
 			ASSERT_TRUE(depths->credits >= 1 && depths->credits <= load.credits);
-			ASSERT_TRUE(depths->receive ==
-				    depths->credits + load.reverse_credits + verbs::receive_batch);
+			ASSERT_TRUE(depths->receive == depths->credits + load.reverse_credits + verbs::receive_batch);
 			/* An RPC fills half of the queue at most, and a payload of 1 MiB is in 3 segments with its
 			 * head and tail. */
 			ASSERT_TRUE(depths->segments >= 3 && 2 * depths->segments + 1 <= depths->send / 2);
@@ -171,8 +170,7 @@ struct Shortest {
 	std::uint32_t completions;
 };
 
-template <typename Load>
-void expect_shortest(const Load &load, Shortest shortest)
+template <typename Load> void expect_shortest(const Load &load, Shortest shortest)
 {
 	DeviceLimits device = large;
 	device.requests = shortest.requests;
