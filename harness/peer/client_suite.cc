@@ -939,8 +939,10 @@ class Suite {
 		const auto wrong = fault_of(result, Words(words.begin() + 2, other));
 		if (!wrong)
 			return;
-		if (other == words.end() || fault_of(result, Words(other + 1, words.end())))
+		if (other == words.end())
 			throw Violation(*wrong);
+		if (const auto as_well = fault_of(result, Words(other + 1, words.end())))
+			throw Violation(*wrong == *as_well ? *wrong : *wrong + ", and " + *as_well);
 	}
 
 	// Why it is not that outcome.

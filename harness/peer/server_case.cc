@@ -989,12 +989,12 @@ class Run {
 	{
 		Link &here = link();
 		here.outstanding.clear();
+		const Header dropped = sent_;
 		for (int i = 0; i < 2; i++) {
 			auto fence = std::make_unique<Transaction>(*here.connection, here.agreement,
 								   nfs3::null(next_xid()), Style::as_needed,
 								   std::vector<Line>{}, Names{});
 			const Frame frame = fence->frame();
-			const Header dropped = sent_;
 			transmit(here, frame);
 			Message message = next_message(here, "the Reply to a NULL Call behind it");
 			if (error && decode_received(message).header.type == RDMA_ERROR) {
