@@ -238,7 +238,6 @@ class Suite {
 				"" :
 				instance.test->variable.substr(1) + " = " + std::to_string(instance.value) + ": ";
 		try {
-			await_script(instance.test->version);
 			for (const Step &step : instance.test->steps_for(instance.value))
 				take(step);
 			conclude();
@@ -281,21 +280,8 @@ class Suite {
 				   [&](const Instance &instance) { return is_of(instance, call); });
 	}
 
-	// Before that the connection is the last mount's, or one that mount makes to see who is there.
-	void await_script(const std::string &version)
-	{
-		const auto runs = [&] { return lists_read_.contains("/list." + version); };
-		// What has come early is for the first step that waits.
-		if (runs())
-			return;
-		expectation_ = "the script";
-		serve_until(runs, "the client's script");
-	}
-
 	bool take_call(ArrivedCall &call)
 	{
-		if (call.served.path.starts_with("/list."))
-			lists_read_.insert(call.served.path);
 		// While "serve" lasts, a quick client may have gone on already: its next case has not begun here.
 		if (instance_ && is_of_later_case(call)) {
 			early_.push_back(std::move(call));
@@ -1226,7 +1212,6 @@ class Suite {
 	std::optional<ArrivedCall> held_;
 	std::deque<ArrivedCall> held_beside_;
 	std::deque<ArrivedCall> early_;
-	std::set<std::string> lists_read_;
 	std::optional<Request> held_request_;
 	std::deque<std::pair<std::uint64_t, Message>> others_;
 	std::vector<std::uint64_t> ended_;

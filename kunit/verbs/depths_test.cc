@@ -22,6 +22,13 @@ constexpr DeviceLimits large{.requests = 32768,
 			     .registrations = 1 << 24,
 			     .registration = {.pages = 257, .gaps = true}};
 
+constexpr DeviceLimits large_but(std::uint32_t DeviceLimits::*limit, std::uint32_t value)
+{
+	DeviceLimits device = large;
+	device.*limit = value;
+	return device;
+}
+
 /* What is there, and what comes of it: credits, send queue, receive queue, elements. */
 struct Device {
 	const char *name;
@@ -36,30 +43,12 @@ struct Device {
  * queue is 15 beyond the credits. A responder's are 4 per credit, or four Replies' Writes; and 8 beyond the credits. */
 constexpr Device devices[] = {
 	{"Large", large, {128, 520, 143, 1}, {64, 256, 72, 16}, 768, 6},
-	{"FewElements",
-	 {.requests = 32768, .completions = 65536, .elements = 3, .registrations = 8192, .registration = {257, false}},
-	 {128, 520, 143, 1},
-	 {64, 348, 72, 3},
-	 768,
-	 6},
-	{"NoElements",
-	 {.requests = 32768, .completions = 65536, .elements = 0, .registrations = 8192, .registration = {257, false}},
-	 {128, 520, 143, 1},
-	 {64, 1036, 72, 1},
-	 768,
-	 6},
-	{"FewRegistrations",
-	 {.requests = 32768, .completions = 65536, .elements = 30, .registrations = 48, .registration = {257, false}},
-	 {128, 520, 143, 1},
-	 {64, 256, 72, 16},
-	 24,
-	 6},
-	{"NoRegistrations",
-	 {.requests = 32768, .completions = 65536, .elements = 30, .registrations = 0, .registration = {257, false}},
-	 {128, 520, 143, 1},
-	 {64, 256, 72, 16},
-	 6,
-	 6},
+	{"FewElements", large_but(&DeviceLimits::elements, 3), {128, 520, 143, 1}, {64, 348, 72, 3}, 768, 6},
+	{"NoElements", large_but(&DeviceLimits::elements, 0), {128, 520, 143, 1}, {64, 1036, 72, 1}, 768, 6},
+	{"FewRegistrations", large_but(&DeviceLimits::registrations, 48), {128, 520, 143, 1}, {64, 256, 72, 16}, 24, 6},
+	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), {128, 520, 143, 1}, {64, 256, 72, 16}, 6, 6},
+	{"FewCompletions", large_but(&DeviceLimits::completions, 160), {27, 116, 42, 1}, {64, 86, 72, 16}, 162, 6},
+	{"FewRequests", large_but(&DeviceLimits::requests, 32), {7, 31, 22, 1}, {23, 31, 31, 16}, 42, 6},
 	/* 11 segments for 1 MiB; two take 90 requests, of which there are 71. */
 	{"SmallRegistrations",
 	 {.requests = 72, .completions = 160, .elements = 1, .registrations = 48, .registration = {32, false}},
@@ -67,18 +56,6 @@ constexpr Device devices[] = {
 	 {63, 71, 71, 1},
 	 24,
 	 17},
-	{"FewCompletions",
-	 {.requests = 32768, .completions = 160, .elements = 30, .registrations = 8192, .registration = {257, false}},
-	 {27, 116, 42, 1},
-	 {64, 86, 72, 16},
-	 162,
-	 6},
-	{"FewRequests",
-	 {.requests = 32, .completions = 65536, .elements = 30, .registrations = 8192, .registration = {257, false}},
-	 {7, 31, 22, 1},
-	 {23, 31, 31, 16},
-	 42,
-	 6},
 };
 
 class AnyDevice : public testing::TestWithParam<Device> {};
