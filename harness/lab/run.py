@@ -14,6 +14,8 @@ def switched_on(variable: str) -> bool:
 
 # Full counts, and everything that takes long.
 FULL = switched_on("FULL")
+# Whether the NFS tests run in every cell that they are about.
+EVERY_CELL = FULL and os.environ.get("CELLS") != "usual"
 # Which of several that run tests beside one another this is (pytest -n 2), such as "gw1"; empty where there is one.
 SIDE_BY_SIDE = os.environ.get("PYTEST_XDIST_WORKER", "")
 

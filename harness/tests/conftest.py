@@ -5,6 +5,7 @@ A cell is a pair of kernels, the transport of each, and an NFS version. The envi
 much is run:
 
     FULL=1                               every cell, at full count
+    CELLS=usual                          with FULL=1, the cells of a run without it
     RESUME=1                             only what has not passed yet; with FULL=1, at full count
     RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the place of ours in clients,
     RPCORDMA_SERVER_TRANSPORT=stock      in servers, to try the tests
@@ -27,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from lab import Kernel, Pair, results  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
-from lab.run import FULL, SIDE_BY_SIDE, commit, switched_on  # noqa: E402
+from lab.run import EVERY_CELL, FULL, SIDE_BY_SIDE, commit, switched_on  # noqa: E402
 
 # What stands for our transport in clients, and in servers.
 CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
@@ -108,7 +109,7 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
     pairs = [(server, client) for server, client in PAIRS
              if server in servers and client in clients]
-    if not FULL and not node.get_closest_marker("every_cell"):
+    if not EVERY_CELL and not node.get_closest_marker("every_cell"):
         pairs, versions = pairs[-1:], versions[-1:]
         sides = about if len(about) == 1 or node.get_closest_marker("each_side") else BOTH
         transports = [ABOUT[side][0] for side in sides]
