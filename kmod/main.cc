@@ -48,6 +48,7 @@ constexpr std::array parts = {
 	Part{rpcordma_workqueue_create, rpcordma_workqueue_destroy},
 	Part{rpcordma_client_start, rpcordma_client_stop},
 	Part{rpcordma_sysctls_register, rpcordma_sysctls_unregister},
+	Part{rpcordma_debugfs_create, rpcordma_debugfs_remove},
 	Part{rpcordma_server_start, rpcordma_server_stop},
 };
 
@@ -76,6 +77,12 @@ int rpcordma_start(void)
 		return error;
 	}
 	return 0;
+}
+
+void rpcordma_print_live_objects(seq_file *file)
+{
+	for (const LiveObject &kind : kinds)
+		seq_printf(file, "%s %ld\n", kind.name, kind.count.load());
 }
 
 void rpcordma_stop(void)

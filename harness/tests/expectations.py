@@ -59,6 +59,12 @@ def rdma_resources(guest: Guest) -> Counter[str]:
                    or line.startswith("qp ") and " type RC " in line)
 
 
+def live_objects(guest: Guest) -> dict[str, int]:
+    """How many objects of each kind our module in a guest has now."""
+    words = guest.read("/sys/kernel/debug/rpcordma/live_objects").split()
+    return dict(zip(words[::2], map(int, words[1::2])))
+
+
 def wait_for_resources(guest: Guest, expected: Counter[str], timeout: float) -> None:
     """Waits until a guest's transport holds this and no more; it can only be looked at."""
     deadline = time.monotonic() + timeout

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from expectations import (connections, eventually, mounted, rdma_resources,
+from expectations import (connections, eventually, live_objects, mounted, rdma_resources,
                           wait_for_resources)
-from workloads import TRACE, fio, guest_python, traced, verified_io, wait_for_round
+from workloads import TRACE, fio, fio_command, guest_python, traced, verified_io, wait_for_round
 
-from lab import Guest, Pair
+from lab import Guest, Mount, Pair
 from lab.nfs import Server, mount
 
 pytestmark = pytest.mark.about("server")
@@ -18,6 +18,11 @@ pytestmark = pytest.mark.about("server")
 PORT = 20049
 EXPORT = "/srv/nfs/ext4"
 CONNECTIONS_EACH = 16
+READ_SIZE = 16 << 10
+READ_FILE = 4 << 20
+READ_DEPTH = 16
+# The data, and what stands before it.
+PAGES_OF_A_READ = 4 + 1
 MOST_WAITING = 64
 # Linux 6.12 closes the oldest of more than 64 connections that have said nothing.
 HALF_OPEN = 40
@@ -26,18 +31,16 @@ MORE_ADDRESSES = ("10.9.0.11", "10.9.0.12", "10.9.0.13")
 UNREACHABLE_SECONDS = 120
 
 
-@pytest.mark.versions("3")
-def test_sixty_four_connections_at_once(pair: Pair, version: str) -> None:
-    """All of them carry data, and when they have gone the server holds what it held before."""
+@contextmanager
+def sixty_four_connections(pair: Pair, version: str) -> Iterator[list[Mount]]:
+    """Four mounts of sixteen each; when they have gone the server holds what it held before."""
     idle = rdma_resources(pair.server)
     for address in MORE_ADDRESSES:
         pair.server.script("network", "address", "add", f"{address}/24")
     mounts = [pair.mount(version, server=address, path=f"/mnt{number}",
                          options=f"nconnect={CONNECTIONS_EACH}")
               for number, address in enumerate((pair.SERVER_ADDRESS, *MORE_ADDRESSES))]
-    fio(pair.client, "--bs=32k", "--size=4m", "--direct=1", "--iodepth=16", "--rw=randwrite",
-        jobs={f"job{number}": f"--directory={mounted_here.path}"
-              for number, mounted_here in enumerate(mounts)})
+    yield mounts
     assert connections(pair.server) == CONNECTIONS_EACH * len(mounts) == 64
     for mounted_here in mounts:
         transports = mounted_here.stats().transports
@@ -49,6 +52,39 @@ def test_sixty_four_connections_at_once(pair: Pair, version: str) -> None:
     wait_for_resources(pair.server, idle, timeout=60)
     for address in MORE_ADDRESSES:
         pair.server.script("network", "address", "del", f"{address}/24")
+
+
+@pytest.mark.versions("3")
+def test_sixty_four_connections_at_once(pair: Pair, version: str) -> None:
+    """All of them carry data, and when they have gone the server holds what it held before."""
+    with sixty_four_connections(pair, version) as mounts:
+        fio(pair.client, "--bs=32k", "--size=4m", "--direct=1", "--iodepth=16", "--rw=randwrite",
+            jobs={f"job{number}": f"--directory={mounted_here.path}"
+                  for number, mounted_here in enumerate(mounts)})
+
+
+@pytest.mark.versions("3")
+def test_what_is_held_for_direct_reads_does_not_grow_with_them(pair: Pair, version: str, full: bool) -> None:
+    """64 connections read 16 KiB at a time: the server lets go of each Reply when it has been sent."""
+    rounds = 40 if full else 4
+    with sixty_four_connections(pair, version) as mounts:
+        at_a_time = len(mounts) * READ_DEPTH
+        jobs = {f"job{number}": f"--directory={mounted_here.path}" for number, mounted_here in enumerate(mounts)}
+        sizes = (f"--bs={READ_SIZE}", f"--size={READ_FILE}", "--direct=1", f"--iodepth={READ_DEPTH}")
+        fio(pair.client, *sizes, "--rw=write", "--do_verify=0", jobs=jobs)
+        before = live_objects(pair.server)
+        reading = pair.client.spawn(fio_command(*sizes, "--rw=randread", f"--loops={rounds}", jobs=jobs))
+        seen = []
+        while reading.status is None:
+            seen.append(live_objects(pair.server))
+        assert reading.status == 0, reading.output
+        # A client may have the Reply, and call again, before the server hears that the Reply was taken.
+        most = 2 * at_a_time
+        assert 8 * most <= len(mounts) * rounds * READ_FILE // READ_SIZE
+        assert 0 < max(counts["held_pages"] for counts in seen) <= most * PAGES_OF_A_READ
+        for kind in ("send_buffers", "pushes", "transfers"):
+            assert max(counts[kind] for counts in seen) <= before[kind] + most
+        assert live_objects(pair.server)["held_pages"] == 0
 
 
 @pytest.mark.versions("4.2")

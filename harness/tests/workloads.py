@@ -20,11 +20,16 @@ ROUND_SECONDS = 300
 def fio(client: Guest, *options: str, jobs: dict[str, str] | None = None,
         timeout: float = 600) -> str:
     """Runs fio in a client. Each job has its own options; an error in any is an error."""
+    return client.output(fio_command(*options, jobs=jobs or {"job": ""}), timeout=timeout)
+
+
+def fio_command(*options: str, jobs: dict[str, str]) -> str:
+    """The same as a command, for who does something else meanwhile."""
     words = ["fio", "--ioengine=libaio", "--verify=crc32c", "--verify_fatal=1",
              "--verify_state_save=0", *options]
-    for name, own in (jobs or {"job": ""}).items():
+    for name, own in jobs.items():
         words += [f"--name={name}", *shlex.split(own)]
-    return client.output(f"cd /tmp && {shlex.join(words)}", timeout=timeout)
+    return f"cd /tmp && {shlex.join(words)}"
 
 
 @contextmanager

@@ -155,6 +155,10 @@ void rpcordma_svc_set_connecting(struct svc_xprt *xprt, bool connecting);
 void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data);
 void rpcordma_rqst_set_secure(struct svc_rqst *rqst);
 
+/* debugfs.c */
+int rpcordma_debugfs_create(void);
+void rpcordma_debugfs_remove(void);
+
 /* sysctl.c */
 int rpcordma_sysctls_register(void);
 void rpcordma_sysctls_unregister(void);
