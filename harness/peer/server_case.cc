@@ -21,6 +21,8 @@ struct Link {
 	Agreement agreement;
 	bool windows = false;
 	bool forward_only = false;
+	/// What Replies in the reverse direction grant.
+	std::uint32_t reverse_credits = 8;
 	/// Memory that the case has named, and where that was which it has freed since.
 	std::map<std::string, Memory> memory;
 	std::map<std::string, Segment> freed;
@@ -118,6 +120,8 @@ class Run {
 			answer(step);
 		else if (verb == "reach")
 			reach(words);
+		else if (verb == "session")
+			make_session(link());
 		else if (verb == "delegation")
 			get_delegation(step);
 		else if (verb == "expect")
@@ -135,7 +139,7 @@ class Run {
 	// Connections
 
 	// connect [as NAME] [private HEX [offset N] [length N] | silent] [send BYTES] [receive BYTES] [invalidation]
-	//         [windows] [receives N] [reads N] [forward-only]
+	//         [windows] [receives N] [reads N] [forward-only] [grants N]
 	void connect(const Words &words)
 	{
 		current_ = behind(words, "as").value_or("main");
@@ -170,6 +174,8 @@ class Run {
 		fresh.has_backchannel = false;
 		fresh.windows = contains(words, "windows");
 		fresh.forward_only = contains(words, "forward-only");
+		fresh.reverse_credits =
+			static_cast<std::uint32_t>(number_behind(words, "grants", Link().reverse_credits));
 		fresh.refused.clear();
 		try {
 			fresh.connection = std::make_unique<Connection>(Connection::connect(
@@ -574,7 +580,7 @@ class Run {
 		if (!here.reverse_call)
 			throw ScriptError("there is no Call in the reverse direction to answer");
 		const Header &call = here.reverse_call->header;
-		Frame frame = answer_to(call);
+		Frame frame = answer_to(here, call);
 		if (contains(words, "error")) {
 			frame.header.type = RDMA_ERROR;
 			frame.header.error = static_cast<std::uint32_t>(evaluate(words.at(2), {}));
@@ -588,11 +594,11 @@ class Run {
 		transmit(here, frame);
 	}
 
-	static Frame answer_to(const Header &call)
+	static Frame answer_to(const Link &here, const Header &call)
 	{
 		Frame frame;
 		frame.header.xid = call.xid;
-		frame.header.credits = 8;
+		frame.header.credits = here.reverse_credits;
 		return frame;
 	}
 
@@ -749,7 +755,7 @@ class Run {
 		const std::optional<Bytes> results = results_of_probe(call.payload);
 		if (!results)
 			return false;
-		Frame frame = answer_to(call.header);
+		Frame frame = answer_to(here, call.header);
 		frame.payload = reply_to(call.header, *results);
 		frame.header.reply = call.header.reply;
 		write_reply(here, frame, false);
@@ -776,6 +782,8 @@ class Run {
 			expect_refusal();
 		else if (what == "call")
 			expect_call(step);
+		else if (what == "no-call")
+			expect_no_call();
 		else if (what == "dropped")
 			expect_dropped();
 		else if (what == "closed")
@@ -982,6 +990,20 @@ class Run {
 			throw Violation("what came is no Call: " + describe(header));
 		check_all(
 			step.block, [&](const std::string &name) { return field(header, name); }, names());
+	}
+
+	// Not before many Calls have been answered, one after the other.
+	void expect_no_call()
+	{
+		constexpr int ROUND_TRIPS = 64;
+		Link &here = link();
+		for (int i = 0; i < ROUND_TRIPS; i++) {
+			send({{0, {"send", "null"}}, {}});
+			static_cast<void>(judged_reply(here));
+			if (!here.early_calls.empty())
+				throw Violation("a Call came in the reverse direction: " +
+						describe_message(here.early_calls.front().bytes));
+		}
 	}
 
 	// Nothing comes of it, or the RDMA_ERROR that these words expect: two Calls behind it are answered, and nothing else.

@@ -267,3 +267,4 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         LOG_DIRECTORY.mkdir(parents=True, exist_ok=True)
         with (LOG_DIRECTORY / "failures.txt").open("a", encoding="utf-8") as failures:
             failures.write(f"==== {report.nodeid}\n{report.longreprtext}\n")
+            failures.writelines(f"---- {name}\n{text}\n" for name, text in report.sections)
