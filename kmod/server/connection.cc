@@ -14,10 +14,6 @@ namespace field = kernel::field;
 
 namespace {
 
-/* For how long a Reply waits for something to happen in a send queue that is full. A requester that does not take its
- * Replies for so long has lost them. */
-constexpr unsigned long patience = 15 * kernel::HZ;
-
 /* Whether a work request failed because of what the requester had offered. */
 bool is_requesters_fault(unsigned int status) noexcept
 {
@@ -107,6 +103,7 @@ const sockaddr *Connection::peer() noexcept
 void Connection::detach() noexcept
 {
 	room_.end();
+	registrations_.end();
 	is_stopped_.store(true);
 	lose_reverse();
 	endpoint_->stop();
@@ -196,6 +193,7 @@ void Connection::established() noexcept
 void Connection::lost() noexcept
 {
 	room_.end();
+	registrations_.end();
 	lose_reverse();
 	svc_xprt_deferred_close(xprt());
 }
@@ -226,22 +224,6 @@ void Connection::remember_failure(const verbs::Signal &signal, wire::Xid xid) no
 		service().remember_failure(requester_, xid);
 }
 
-/* Calls of the reverse direction give way to who waits here, and have to hear of it when nobody does any more. */
-template <typename Attempt> RoomQueue::Outcome Connection::acquire(Attempt attempt) noexcept
-{
-	return room_.acquire(patience, attempt, [this] { reverse_room(); });
-}
-
-bool Connection::prepare(verbs::Transfer &transfer, const wire::Segment &remote, verbs::Direction direction) noexcept
-{
-	int error = 0;
-	const auto outcome = acquire([&] {
-		error = transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), remote, direction);
-		return error != -kernel::EAGAIN;
-	});
-	return outcome == RoomQueue::Outcome::granted && error == 0;
-}
-
 bool Connection::reserve(std::uint32_t requests) noexcept
 {
 	verbs::SendQueue &sends = endpoint_->sends();
@@ -249,7 +231,9 @@ bool Connection::reserve(std::uint32_t requests) noexcept
 		return true;
 	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
 	rpcordma_trace_send_waits(peer(), requests);
-	const auto outcome = acquire([&sends, requests] { return sends.reserve(requests); });
+	/* Calls of the reverse direction give way to who waits here, and have to hear of it when nobody does any more. */
+	const auto outcome = room_.acquire(
+		patience, [&sends, requests] { return sends.reserve(requests); }, [this] { reverse_room(); });
 	if (outcome == RoomQueue::Outcome::timed_out)
 		endpoint_->lose("send queue", "full for too long");
 	return outcome == RoomQueue::Outcome::granted;

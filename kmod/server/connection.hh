@@ -25,6 +25,9 @@ struct ConnectRequest;
 inline constexpr std::uint32_t spare_receives = 8;
 /* Of those, what is posted when a Reply is sent. The others are posted when it comes to less, in one go. */
 inline constexpr std::uint32_t least_spare = 2;
+/* For how long a Reply waits for something to happen in a send queue that is full, and an RDMA Read or Write for a
+ * registration. A requester that does not take its Replies for so long has lost them. */
+inline constexpr unsigned long patience = 15 * kernel::HZ;
 /* Calls that the server may have outstanding in the reverse direction. */
 inline constexpr std::uint32_t reverse_credits = 2;
 
@@ -78,10 +81,22 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void room() noexcept override;
 	void established() noexcept override;
 	void reverse_room() noexcept;
-	template <typename Attempt> [[nodiscard]] RoomQueue::Outcome acquire(Attempt attempt) noexcept;
 	void remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept;
-	[[nodiscard]] bool prepare(verbs::Transfer &transfer, const wire::Segment &remote,
-				   verbs::Direction direction) noexcept;
+	/* Prepares all of an RPC's transfers, or none: RPCs that had some of their registrations each would wait for one
+	 * another. `make` appends them; it returns 0, -EAGAIN where the device has no registration left now, or another
+	 * negative errno. Sleeps. */
+	template <typename Make> [[nodiscard]] bool prepare(verbs::Transfers &transfers, Make make) noexcept
+	{
+		int error = 0;
+		const auto attempt = [&] {
+			error = make();
+			if (error != 0)
+				transfers_.finish(transfers);
+			return error != -kernel::EAGAIN;
+		};
+		const auto outcome = registrations_.acquire(patience, attempt, [] {});
+		return outcome == RoomQueue::Outcome::granted && error == 0;
+	}
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
 	[[nodiscard]] verbs::SendBuffer *begin_send(std::uint32_t requests) noexcept;
 	[[nodiscard]] bool post_front(verbs::Chain &chain, const verbs::Signal &owner, wire::Xid xid) noexcept;
@@ -109,17 +124,18 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] int pull(ServedCall &call, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] Pull *make_pull() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool read(Pull &pull) noexcept;
-	[[nodiscard]] bool read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept;
+	[[nodiscard]] int prepare_reads(Pull &pull) noexcept;
+	[[nodiscard]] int read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept;
 	void pulled(Pull &pull) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int deliver(Pull &pull, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* reply.cc */
 	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan,
 				    Push *push) noexcept;
-	[[nodiscard]] bool write(Push &push, const ServedCall &call, const xdr_buf &reply,
-				 const proto::ReplyPlan &plan) noexcept;
-	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-				       std::uint32_t length) noexcept;
+	[[nodiscard]] int prepare_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
+					 const proto::ReplyPlan &plan) noexcept;
+	[[nodiscard]] int write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
+				      std::uint32_t length) noexcept;
 	[[nodiscard]] Push *make_push(ServedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
 					 std::span<std::byte> message) noexcept;
@@ -149,7 +165,9 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	std::atomic<bool> is_stopped_{false};
 	Requester requester_{};
 	verbs::TransferPool transfers_;
+	/* In the send queue; and the device's registrations, for RDMA Reads and Writes. */
 	RoomQueue room_;
+	RoomQueue registrations_;
 	/* Counts the events after which a Call of the reverse direction may find room that it lacked. */
 	std::atomic<std::uint32_t> room_events_{0};
 

@@ -97,17 +97,32 @@ bool Connection::read(Pull &pull) noexcept
 		filled = piece->offset + piece->length;
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
 			copy(pull.pages, piece->offset, *bytes);
-		else if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset))
-			return false;
+		else
+			rpcordma_svc_count(RPCORDMA_SVC_READS);
 	}
 	clear(pull.pages, filled, assembly.filled());
+	if (!prepare(pull.transfers, [&] { return prepare_reads(pull); }))
+		return false;
 	verbs::Chain chain = verbs::chain_of(pull.transfers);
 	rpcordma_trace_call_pulled(peer(), static_cast<u32>(xid), assembly.filled(), chain.count);
 	pull.watch(endpoint_->sends(), chain);
 	return post_front(chain, pull, xid) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
 }
 
-bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept
+int Connection::prepare_reads(Pull &pull) noexcept
+{
+	proto::Pieces pieces = pull.call->assembly.pieces();
+	while (const auto piece = pieces.next()) {
+		const auto *const segment = std::get_if<wire::Segment>(&piece->source);
+		if (!segment)
+			continue;
+		if (const int error = read_segment(pull, *segment, piece->offset); error != 0)
+			return error;
+	}
+	return 0;
+}
+
+int Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept
 {
 	const auto next = [&pull, at = offset](std::uint32_t left) mutable {
 		const std::uint32_t in_page = at % proto::page_size;
@@ -117,9 +132,8 @@ bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uin
 		return piece;
 	};
 	const auto prepare = [this, &segment](verbs::Transfer &transfer) {
-		return this->prepare(transfer, segment, verbs::Direction::read);
+		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, verbs::Direction::read);
 	};
-	rpcordma_svc_count(RPCORDMA_SVC_READS);
 	return transfers_.append(segment.length, pages_for(offset + segment.length) - offset / proto::page_size,
 				 verbs::Direction::read, kernel::GFP_KERNEL, next, prepare, pull.transfers);
 }
@@ -129,7 +143,7 @@ void Connection::pulled(Pull &pull) noexcept
 {
 	remember_failure(pull, pull.call->call.xid);
 	transfers_.finish(pull.transfers);
-	room_.room();
+	registrations_.room();
 	/* The connection ends, and everything with it. */
 	if (endpoint_->is_lost())
 		return;

@@ -84,8 +84,9 @@ bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPl
 	verbs::Chain chain;
 
 	if (push) {
-		if (!write(*push, call, reply, plan))
+		if (!prepare(push->transfers, [&] { return prepare_writes(*push, call, reply, plan); }))
 			return false;
+		push->transfers.for_each([](const verbs::Transfer &) { rpcordma_svc_count(RPCORDMA_SVC_WRITES); });
 		chain = verbs::chain_of(push->transfers);
 		push->watch(sends, chain);
 		if (!post_front(chain, *push, push->xid))
@@ -167,39 +168,43 @@ Push *Connection::make_push(ServedCall &call) noexcept
 	return push;
 }
 
-/* Prepares the RDMA Writes of a Reply. */
-bool Connection::write(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan) noexcept
+/* The RDMA Writes of a Reply. */
+int Connection::prepare_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
+			       const proto::ReplyPlan &plan) noexcept
 {
 	const std::span<const proto::Item> items = call.items.span();
 	auto chunk = call.call.chunks.writes.begin();
 	for (const proto::Item &item : items) {
-		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length))
-			return false;
+		if (const int error = write_chunk(push, *chunk, StreamReader(reply, item), item.length); error != 0)
+			return error;
 		++chunk;
 	}
 	const std::optional<wire::WriteChunk> &room = call.call.chunks.reply;
 	if (plan.transfer == proto::ReplyTransfer::short_reply || !room)
-		return true;
+		return 0;
 	const proto::Remainder remainder(field::xdr_buf::len(&reply), items);
 	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size);
 }
 
-bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-			     std::uint32_t length) noexcept
+int Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
+			    std::uint32_t length) noexcept
 {
 	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
 	const std::uint32_t most_borders = 4 + source.most_gaps();
 
 	const auto next = [&source](std::uint32_t left) { return source.next(left); };
-	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
+	int error = 0;
+	(void)proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
 		const auto prepare = [this, &segment](verbs::Transfer &transfer) {
-			return this->prepare(transfer, segment, verbs::Direction::write);
+			return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment,
+						verbs::Direction::write);
 		};
-		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
-		return transfers_.append(segment.length,
-					 std::min(segment.length, segment.length / proto::page_size + most_borders),
-					 verbs::Direction::write, kernel::GFP_KERNEL, next, prepare, push.transfers);
+		error = transfers_.append(segment.length,
+					  std::min(segment.length, segment.length / proto::page_size + most_borders),
+					  verbs::Direction::write, kernel::GFP_KERNEL, next, prepare, push.transfers);
+		return error == 0;
 	});
+	return error;
 }
 
 /* In the context of the completion queue. */
@@ -213,7 +218,7 @@ void Connection::pushed(Push &push) noexcept
 		pushing_.remove(push);
 		free_pushes_.push_front(push);
 	}
-	room_.room();
+	registrations_.room();
 }
 
 } // namespace rpcordma::server

@@ -113,6 +113,7 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	if (!buffer) {
 		endpoint_->sends().release(requests);
 		endpoint_->registrations().put_back(taken);
+		room_.room();
 		return -kernel::ENOBUFS;
 	}
 	kernel::Owned<OfferedCall> offered;
@@ -122,6 +123,7 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 		if (!offered) {
 			endpoint_->registrations().put_back(taken);
 			endpoint_->sends().abandon(*buffer, requests);
+			room_.room();
 			return -kernel::ENOBUFS;
 		}
 	}

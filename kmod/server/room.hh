@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Threads that wait for what a connection has too little of now: room in its send queue, registrations of the device. */
+/* Threads that wait for what a connection has too little of now, one kind of thing for each queue. */
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,12 @@ class RoomQueue {
 	template <typename Attempt, typename Left>
 	[[nodiscard]] Outcome acquire(unsigned long patience, Attempt attempt, Left waits_no_more) noexcept
 	{
-		if (!is_crowded() && attempt())
-			return Outcome::granted;
+		if (!is_crowded()) {
+			if (attempt())
+				return Outcome::granted;
+			/* Who has come meanwhile may have missed what this attempt had for a moment. */
+			room();
+		}
 		Waiter waiter;
 		join(waiter);
 		Outcome outcome;

@@ -88,4 +88,14 @@ std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const Respond
 	return depths;
 }
 
+/* A segment takes a registration of its own, and so does what goes beyond one in it. */
+ReadDepths read_depths_for(const DeviceLimits &device, std::uint32_t credits, std::uint32_t per_payload) noexcept
+{
+	/* However few credits there are, the Calls of such a requester as ours are read. */
+	const std::uint32_t wanted = std::max(credits * per_payload, per_payload + 2 * most_segments);
+	/* The device is not for one connection alone. */
+	const std::uint32_t registrations = std::clamp(device.registrations / 2, per_payload + 2, wanted);
+	return {.registrations = registrations, .segments = (registrations - per_payload) / 2};
+}
+
 } // namespace rpcordma::verbs

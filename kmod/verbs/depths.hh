@@ -86,6 +86,20 @@ struct RequesterDepths : Depths {
 	std::uint32_t segments;
 };
 
+/* What a responder's RDMA Reads take of a device where each takes a registration. */
+struct ReadDepths {
+	/* The connection's. */
+	std::uint32_t registrations;
+	/* The most segments that the Reads of one Call may have, at least 1: no Call takes more registrations than there
+	 * are. */
+	std::uint32_t segments;
+};
+
+/* Callable from any context. `per_payload`: the registrations that the largest payload takes where it is one segment, at
+ * least 1. */
+[[nodiscard]] ReadDepths read_depths_for(const DeviceLimits &device, std::uint32_t credits,
+					 std::uint32_t per_payload) noexcept;
+
 /* Callable from any context. */
 [[nodiscard]] std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device,
 							      const RequesterLoad &load) noexcept;

@@ -137,14 +137,15 @@ ConnectOutcome Endpoint::make_acceptable(const wire::PrivateData &requester, con
 	if (!depths)
 		return cannot_use(depths.error());
 	credits_ = depths->credits;
-	const std::uint32_t transfers = credits_ * rdma_rw_mr_factor(device, port(), wishes.load.payload_pages());
-	/* Half of the registrations, so that two such Calls do not wait for each other. */
-	most_read_segments_ = rpcordma_is_iwarp(device) ? transfers / 2 : ~0u;
+	const ReadDepths reads = read_depths_for(limits_of(device), credits_,
+						 rdma_rw_mr_factor(device, port(), wishes.load.payload_pages()));
+	most_read_segments_ = rpcordma_is_iwarp(device) ? reads.segments : ~0u;
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
-	const bool made = create_queues(*depths, transfers, agreement_.inline_thresholds.reply, own_.receive_size) &&
-			  sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
-			  receives_->provide(std::min(depths->receive, first_receives), 0, kernel::GFP_KERNEL) != 0 &&
-			  make_registrations(wishes.registrations, wishes.registrations);
+	const bool made =
+		create_queues(*depths, reads.registrations, agreement_.inline_thresholds.reply, own_.receive_size) &&
+		sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
+		receives_->provide(std::min(depths->receive, first_receives), 0, kernel::GFP_KERNEL) != 0 &&
+		make_registrations(wishes.registrations, wishes.registrations);
 	return made ? Outcome::connected : Outcome::try_again;
 }
 

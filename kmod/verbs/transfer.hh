@@ -83,28 +83,30 @@ class TransferPool {
 	/* Null where there is no memory. */
 	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Makes a Transfer between a segment and `length` bytes of local memory, which `next(left)` hands out in no more than
-	 * `pieces` pieces, has `prepare(transfer)` map it, and appends it to `to`. False where there is no memory or no
-	 * mapping: nothing was appended. */
+	 * `pieces` pieces, has `prepare(transfer)` map it, and appends it to `to`. 0, -ENOMEM, or what prepare() returned:
+	 * then nothing was appended. */
 	template <typename Next, typename Prepare>
-	[[nodiscard]] bool append(std::uint32_t length, std::uint32_t pieces, Direction direction, gfp_t gfp, Next next,
-				  Prepare prepare, Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
+	[[nodiscard]] int append(std::uint32_t length, std::uint32_t pieces, Direction direction, gfp_t gfp, Next next,
+				 Prepare prepare, Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		Transfer *const transfer = take(gfp);
 		if (!transfer)
-			return false;
-		bool is_ready = transfer->begin(pieces, gfp);
-		for (std::uint32_t left = is_ready ? length : 0; left != 0;) {
+			return -kernel::ENOMEM;
+		if (!transfer->begin(pieces, gfp)) {
+			delete transfer;
+			return -kernel::ENOMEM;
+		}
+		for (std::uint32_t left = length; left != 0;) {
 			const PagePiece piece = next(left);
 			transfer->add(piece, direction);
 			left -= piece.length;
 		}
-		is_ready = is_ready && prepare(*transfer);
-		if (!is_ready) {
+		if (const int error = prepare(*transfer); error != 0) {
 			delete transfer;
-			return false;
+			return error;
 		}
 		to.push_back(*transfer);
-		return true;
+		return 0;
 	}
 	/* Finishes what is done with, and takes it back. */
 	void finish(Transfers &all) noexcept RPCORDMA_EXCLUDES(lock_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "kernel/sync.hh"
 #include "kunit/glue/thread.h"
 #include "server/room.hh"
@@ -76,11 +78,12 @@ TEST(RoomQueue, ThatEnds_GrantsNothingToWhoWaitsOrComes)
 	EXPECT_FALSE(queue.is_crowded());
 }
 
-/* Waits in a thread of its own, in vain, for so long. */
+/* Waits in a thread of its own for so long: in vain, unless an attempt of this number is granted. */
 struct First {
-	First(RoomQueue &its_queue, unsigned long its_patience)
+	First(RoomQueue &its_queue, unsigned long its_patience, u32 granted = ~u32{0})
 		: queue(its_queue)
 		, patience(its_patience)
+		, granted_attempt(granted)
 		, thread(rpcordma_kunit_thread_start(run, this))
 	{
 	}
@@ -91,11 +94,12 @@ struct First {
 		first.outcome = visit.acquire(first.queue, first.patience, [&](u32 before) {
 			if (before == 1)
 				first.has_turn.complete();
-			return false;
+			return before == first.granted_attempt;
 		});
 	}
 	RoomQueue &queue;
 	unsigned long patience;
+	u32 granted_attempt;
 	kernel::Completion has_turn;
 	Outcome outcome = Outcome::granted;
 	rpcordma_kunit_thread *thread;
@@ -131,6 +135,24 @@ TEST(RoomQueue, WhereOneWaits_GrantsNothingToWhoComesLaterBeforeThatOneHasGone)
 TEST(RoomQueue, OfWhoHasNotHadItsTurn_CountsNoPatience)
 {
 	come_second(1);
+}
+
+TEST(RoomQueue, WhoseFirstAttemptWasInVain_WakesWhoHasComeMeanwhile)
+{
+	RoomQueue queue;
+	std::optional<First> meanwhile;
+	const auto attempt = [&](u32 before) {
+		if (before != 0)
+			return true;
+		meanwhile.emplace(queue, for_ever, 2);
+		meanwhile->has_turn.wait();
+		return false;
+	};
+	Visit visit;
+	EXPECT_EQ(visit.acquire(queue, for_ever, attempt), Outcome::granted);
+	ASSERT_TRUE(meanwhile.has_value());
+	rpcordma_kunit_thread_join(meanwhile->thread);
+	EXPECT_EQ(meanwhile->outcome, Outcome::granted);
 }
 
 TEST(RoomQueue, ThatEnds_WakesEachWhoWaits)

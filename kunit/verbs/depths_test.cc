@@ -191,5 +191,33 @@ TEST(SmallRegistrations, OfFewerThan16Pages_AreRefused)
 	EXPECT_TRUE(depths_for(device, usual_service).has_value());
 }
 
+struct Reads {
+	const char *name;
+	std::uint32_t device;
+	std::uint32_t credits;
+	std::uint32_t per_payload;
+	verbs::ReadDepths depths;
+};
+
+constexpr Reads reads[] = {
+	{"Usual", 1 << 24, 64, 2, {128, 63}},
+	{"FewPagesEach", 1 << 24, 64, 17, {1088, 535}},
+	/* A requester's 20 segments, however few the Calls are. */
+	{"FewCredits", 1 << 24, 4, 2, {42, 20}},
+	{"FewRegistrations", 48, 64, 2, {24, 11}},
+	{"NoRegistrations", 0, 64, 2, {4, 1}},
+};
+
+class AnyReads : public testing::TestWithParam<Reads> {};
+INSTANTIATE_TEST_SUITE_P(Depths, AnyReads, testing::ValuesIn(reads), [](const auto &info) { return info.param.name; });
+
+TEST_P(AnyReads, HaveWhatTheyTake)
+{
+	const verbs::ReadDepths depths = verbs::read_depths_for(
+		large_but(&DeviceLimits::registrations, GetParam().device), GetParam().credits, GetParam().per_payload);
+	EXPECT_EQ(depths.registrations, GetParam().depths.registrations);
+	EXPECT_EQ(depths.segments, GetParam().depths.segments);
+}
+
 } // namespace
 } // namespace rpcordma::kunit

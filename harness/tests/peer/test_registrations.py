@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A server on a device whose RDMA Reads take a registration each, as over iWARP: soft-RoCE can be told to need that."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from conftest import LOG_DIRECTORY, TRANSPORT, kernel_of
+
+from lab.conformance import run_side
+from lab.solo import ROCE, Solo
+
+BY_REGISTRATION = replace(ROCE, set_up=("modprobe ib_core force_mr=1", *ROCE.set_up))
+CASE = "server/read-chunks-many-segments-at-once"
+# Each has 20 segments; there are registrations for two.
+CALLS = 16
+KPROBES = "/sys/kernel/tracing/kprobe_events"
+EVENT = "/sys/kernel/tracing/events/lab/mapped"
+NONE_LEFT = -11
+
+
+@pytest.fixture(scope="module", params=["linux6.12"])
+def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Solo]:
+    """The machine, up and serving."""
+    with Solo(kernel_of(request.param), LOG_DIRECTORY / "registrations", TRANSPORT, BY_REGISTRATION) as solo:
+        yield solo
+
+
+def test_calls_wait_for_registrations(solo: Solo) -> None:
+    """Calls whose Reads find too few left are read when others have given theirs back."""
+    guest = solo.guest
+    guest.run(f"echo {CALLS} >/proc/sys/sunrpc/svc_rdma/max_requests && "
+              f"echo 'r:lab/mapped rdma_rw_ctx_init found=$retval:s32' >{KPROBES} && "
+              f"echo 'found == {NONE_LEFT}' >{EVENT}/filter && echo 1 >{EVENT}/enable")
+    run_side(solo, "server", "--only", CASE, label="-registrations").judge(CASE)
+    assert "mapped:" in guest.read("/sys/kernel/tracing/trace"), "there were enough for all"
