@@ -139,7 +139,7 @@ class Run {
 	// Connections
 
 	// connect [as NAME] [private HEX [offset N] [length N] | silent] [send BYTES] [receive BYTES] [invalidation]
-	//         [windows] [receives N] [reads N] [forward-only] [grants N]
+	//         [windows] [receives N] [reads N] [no-rnr-retry] [forward-only] [grants N]
 	void connect(const Words &words)
 	{
 		current_ = behind(words, "as").value_or("main");
@@ -161,6 +161,7 @@ class Run {
 		settings.receive_size = std::max<std::size_t>(said.receive_size, 4096);
 		settings.responder_resources =
 			static_cast<unsigned>(number_behind(words, "reads", settings.responder_resources));
+		settings.rnr_retry = !contains(words, "no-rnr-retry");
 
 		Link &fresh = links_[current_];
 		// Memory goes before the connection that it is registered with.

@@ -156,6 +156,8 @@ struct Connection::State {
 	void vanish();
 	void finish();
 
+	std::optional<cm::Event> establish_without_rnr_retry(Deadline deadline);
+	void ready_without_rnr_retry(ibv_qp *pair);
 	void create_queue_pair();
 	void post_receive(std::uint64_t number);
 	void break_queue_pair();
@@ -234,6 +236,54 @@ void Connection::State::create_queue_pair()
 					std::to_string(receives) + " Receives",
 				errno);
 	queue_pair.reset(id.get());
+}
+
+// Where the other end has no Receive, a queue pair tries as often as the other end's acceptance says, and the library readies
+// the queue pair before anybody can say otherwise. One that it does not see is left to its owner.
+std::optional<cm::Event> Connection::State::establish_without_rnr_retry(Deadline deadline)
+{
+	struct Hidden {
+		explicit Hidden(rdma_cm_id *of)
+			: id(of)
+			, pair(std::exchange(of->qp, nullptr))
+		{
+		}
+		~Hidden()
+		{
+			id->qp = pair;
+		}
+		Hidden(const Hidden &) = delete;
+		Hidden &operator=(const Hidden &) = delete;
+
+		rdma_cm_id *id;
+		ibv_qp *pair;
+	};
+	const Hidden hidden(id.get());
+	std::optional<cm::Event> event = cm::wait_for_event(channel, deadline);
+	// Over iWARP it is the kernel that readies the queue pair.
+	if (!event || event->type != RDMA_CM_EVENT_CONNECT_RESPONSE)
+		return event;
+	ready_without_rnr_retry(hidden.pair);
+	if (rdma_establish(id.get()) != 0)
+		throw cm::error("the connection cannot be confirmed", errno);
+	event->type = RDMA_CM_EVENT_ESTABLISHED;
+	return event;
+}
+
+void Connection::State::ready_without_rnr_retry(ibv_qp *pair)
+{
+	// Of Ethernet addresses, which are the kernel's business: it hands them out, and some kernels take none back.
+	constexpr int NOT_FOR_USERS = 0xf << 21;
+	for (const ibv_qp_state next : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
+		ibv_qp_attr attributes{};
+		attributes.qp_state = next;
+		int mask = 0;
+		if (rdma_init_qp_attr(id.get(), &attributes, &mask) != 0)
+			throw cm::error("the connection manager does not say how a queue pair is readied", errno);
+		attributes.rnr_retry = 0;
+		if (const int status = ibv_modify_qp(pair, &attributes, mask & ~NOT_FOR_USERS))
+			throw cm::error("the queue pair cannot be readied", status);
+	}
 }
 
 void Connection::State::post_receive(std::uint64_t number)
@@ -591,7 +641,8 @@ Connection Connection::connect(const std::string &host, std::uint16_t port, cons
 	rdma_conn_param parameters = parameters_of(settings, state->limits);
 	if (rdma_connect(state->id.get(), &parameters) != 0)
 		throw cm::error(state->peer_address + ": the connection request cannot be sent", errno);
-	const std::optional<cm::Event> event = cm::wait_for_event(state->channel, deadline);
+	const std::optional<cm::Event> event = settings.rnr_retry ? cm::wait_for_event(state->channel, deadline) :
+								    state->establish_without_rnr_retry(deadline);
 	expect_established(event, state->peer_address);
 	state->private_data = event->private_data;
 	return Connection(std::move(state));

@@ -107,6 +107,9 @@ struct ConnectionSettings {
 	/// in an acceptance, no more than was asked for and offered either.
 	unsigned responder_resources = 16;
 	unsigned initiator_depth = 16;
+	/// Whether a Send that finds no Receive is tried again, without end; otherwise the connection is lost with it. Only who
+	/// connects can do without. Over iWARP nobody tries again.
+	bool rnr_retry = true;
 };
 
 /// Whether an RDMA Read or Write worked; the text is the completion's status where it did not, and the connection is

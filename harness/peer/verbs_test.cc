@@ -284,6 +284,22 @@ TEST_F(Verbs, WithoutReceivesASendDoesNotArrive)
 	EXPECT_FALSE(ends.requester.connected());
 }
 
+TEST_F(Verbs, WithoutRetriesASendHasToFindAReceive)
+{
+	Ends ends = connect({.rnr_retry = false}, {.private_data = HELLO, .receives = 1});
+	EXPECT_EQ(Bytes(ends.requester.private_data().begin(), ends.requester.private_data().begin() + HELLO.size()),
+		  HELLO);
+	ASSERT_TRUE(ends.requester.send(HELLO, {}, soon()).ok);
+	EXPECT_EQ(message_from(ends.responder).bytes, HELLO);
+	ASSERT_TRUE(ends.responder.send(HELLO, {}, soon()).ok);
+	EXPECT_EQ(message_from(ends.requester).bytes, HELLO);
+
+	// The other end posts its Receive again when it looks, which it does not.
+	EXPECT_TRUE(ends.requester.send(HELLO, {}, soon()).ok);
+	EXPECT_FALSE(ends.requester.send(HELLO, {}, soon()).inconclusive);
+	static_cast<void>(end_of(ends.requester));
+}
+
 bool is_readable(const std::vector<int> &descriptors)
 {
 	wait_for_any(descriptors, soon());
