@@ -2,8 +2,8 @@
 """Data that clients write to our server and read from it, and what the server counts."""
 
 import pytest
-from expectations import MEBIBYTE, assert_range, mounted
-from workloads import fio, guest_python
+from expectations import MEBIBYTE, assert_range, live_objects, mounted
+from workloads import fio, fio_command, guest_python, sysctl
 
 from lab import Guest, Pair
 
@@ -15,6 +15,10 @@ RANGES = {"max_requests": (4, 16384), "max_req_size": (4096, 65536),
           "max_outbound_read_requests": (1, 255)}
 # What the kernel's own has not.
 OURS = {"reverse_chunks": (0, 2)}
+# The data of the largest WRITE, and what may stand before and behind it.
+PAGES_OF_A_WRITE = 256 + 4
+# How the client's congestion window counts a credit (RPC_CWNDSHIFT).
+WINDOW_OF_A_CREDIT = 256
 COUNTERS = ("rdma_stat_read", "rdma_stat_recv", "rdma_stat_write", "rdma_stat_sq_starve")
 # They are there because they always were.
 UNUSED = ("rdma_stat_rq_poll", "rdma_stat_rq_prod", "rdma_stat_rq_starve", "rdma_stat_sq_poll",
@@ -56,6 +60,35 @@ def test_sysctls_have_the_names_and_ranges_of_the_kernels_own(pair: Pair) -> Non
     assert names == sorted([*RANGES, *OURS, *COUNTERS, *UNUSED])
     for name, (least, most) in (RANGES | OURS).items():
         assert_range(pair.server, f"{SYSCTLS}/{name}", least, most)
+
+
+@pytest.mark.versions("3")
+def test_calls_are_read_as_many_at_a_time_as_the_sysctl_allows(pair: Pair, version: str, full: bool) -> None:
+    """Of sixteen WRITEs of 1 MiB that have come, one has pages at a time, until a thread takes it for good."""
+    size = (256 if full else 64) * MEBIBYTE
+    with sysctl(pair.server, svc_rdma__max_outbound_read_requests=1), mounted(pair, version):
+        writing = pair.client.spawn(fio_command(
+            f"--bs={MEBIBYTE}", f"--size={size}", "--directory=/mnt", "--direct=1", "--iodepth=16", "--rw=write",
+            "--do_verify=0", jobs={"job": ""}))
+        held = []
+        while writing.status is None:
+            held.append(live_objects(pair.server)["held_pages"])
+        assert writing.status == 0, writing.output
+        pair.client.run("rm /mnt/job*")
+    # One is read while the one before it is being handed over.
+    most = max(held)
+    assert 0 < most <= 2 * PAGES_OF_A_WRITE
+
+
+@pytest.mark.versions("3")
+def test_no_more_credits_are_granted_than_the_sysctl_allows(pair: Pair, version: str) -> None:
+    """A client that asks for many, and has use for them, gets four."""
+    with sysctl(pair.server, svc_rdma__max_requests=4), mounted(pair, version):
+        fio(pair.client, "--bs=16k", "--size=1m", "--directory=/mnt", "--direct=1", "--iodepth=16", "--rw=write",
+            "--do_verify=0")
+        windows = pair.client.output("grep -h cong_win= /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/xprt_info")
+        pair.client.run("rm /mnt/job*")
+    assert set(windows.split()) == {f"cong_win={4 * WINDOW_OF_A_CREDIT}"}
 
 
 @pytest.mark.versions("3", "4.2")
