@@ -3,7 +3,7 @@
 
 import pytest
 from expectations import MEBIBYTE, assert_range, live_objects, mounted
-from workloads import fio, fio_command, guest_python, sysctl
+from workloads import TRACE, TRACING, fio, fio_command, guest_python, sysctl, traced
 
 from lab import Guest, Pair
 
@@ -89,6 +89,31 @@ def test_no_more_credits_are_granted_than_the_sysctl_allows(pair: Pair, version:
         windows = pair.client.output("grep -h cong_win= /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/xprt_info")
         pair.client.run("rm /mnt/job*")
     assert set(windows.split()) == {f"cong_win={4 * WINDOW_OF_A_CREDIT}"}
+
+
+@pytest.mark.versions("3")
+def test_the_writes_of_a_reply_leave_together_with_it(pair: Pair, version: str) -> None:
+    """Whatever has an RDMA Write is posted once, in one chain with its Send."""
+    reads = 256
+    pair.server.run(f"echo 'p:lab/posted rpcordma_post_send' >{TRACING}/kprobe_events")
+    with mounted(pair, version):
+        pair.client.run(f"dd if=/dev/zero of=/mnt/file bs=16k count={reads} oflag=direct")
+        written = written_chunks(pair.server)
+        with (traced(pair.server, events="lab/posted"),
+              traced(pair.server, events="rpcordma/rpcordma_reply_sent")):
+            pair.client.run(f"dd if=/mnt/file of=/dev/null bs=16k count={reads} iflag=direct")
+        assert written_chunks(pair.server) - written >= reads
+        trace = pair.server.read(TRACE)
+        replies, posts = trace.count(" rpcordma_reply_sent: "), trace.count(" posted: ")
+        assert replies >= reads
+        assert posts == replies
+        pair.client.run("rm /mnt/file")
+    pair.server.run(f"echo >{TRACING}/kprobe_events")
+
+
+def written_chunks(server: Guest) -> int:
+    """How many RDMA Writes it has made."""
+    return int(server.read(f"{SYSCTLS}/rdma_stat_write"))
 
 
 @pytest.mark.versions("3", "4.2")
