@@ -58,10 +58,12 @@ def wait_for_round(processes: list[Process]) -> None:
 
 @contextmanager
 def small_device(guest: Guest, **limits: int) -> Iterator[None]:
-    """Connections that the guest makes in this block have to do with such a device."""
+    """Connections that the guest makes in this block have to do with such a device, and ask it for no more."""
     wanted = " ".join(f"{name}={value}" for name, value in limits.items())
     guest.run(f"insmod {guest_module(guest.kernel, 'small-device')} {wanted}")
     yield
+    refused = int(guest.read("/sys/module/small_device/parameters/refused"))
+    assert refused == 0, f"{refused} times more was asked for than the device says that it has"
     guest.run("rmmod small_device")
 
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
- * meanwhile have to do with that. Who asks for longer queues is refused. Parameters left at 0 change nothing.
+ * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing.
  */
+#include <linux/atomic.h>
+#include <linux/err.h>
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
 
@@ -16,14 +18,27 @@ module_param(device, charp, 0444);
 LIMIT(max_qp_wr);
 LIMIT(max_cqe);
 LIMIT(max_send_sge);
+LIMIT(max_recv_sge);
 LIMIT(max_sge_rd);
 LIMIT(max_mr);
 LIMIT(max_fast_reg_page_list_len);
 LIMIT(max_qp_init_rd_atom);
 
+static int refused;
+module_param(refused, int, 0444);
+MODULE_PARM_DESC(refused, "how often more was asked for");
+
 static struct ib_device *limited;
 static struct ib_device_attr before;
 static struct ib_device_ops ops_before;
+/* Made since the module was loaded; who has some from before must not let go of them meanwhile. */
+static atomic_t registrations;
+
+static int refuse(int error)
+{
+	refused++;
+	return error;
+}
 
 /* The last argument's type differs between kernels. */
 typedef int (*create_cq_function)(struct ib_cq *cq, const struct ib_cq_init_attr *attr, void *user);
@@ -31,15 +46,43 @@ typedef int (*create_cq_function)(struct ib_cq *cq, const struct ib_cq_init_attr
 static int create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, void *user)
 {
 	if (attr->cqe > limited->attrs.max_cqe)
-		return -EINVAL;
+		return refuse(-EINVAL);
 	return ((create_cq_function)ops_before.create_cq)(cq, attr, user);
 }
 
 static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *user)
 {
-	if (attr->cap.max_send_wr > limited->attrs.max_qp_wr || attr->cap.max_recv_wr > limited->attrs.max_qp_wr)
-		return -EINVAL;
+	const struct ib_device_attr *device_can = &limited->attrs;
+
+	if (attr->cap.max_send_wr > device_can->max_qp_wr || attr->cap.max_recv_wr > device_can->max_qp_wr ||
+	    attr->cap.max_send_sge > device_can->max_send_sge || attr->cap.max_recv_sge > device_can->max_recv_sge)
+		return refuse(-EINVAL);
 	return ops_before.create_qp(qp, attr, user);
+}
+
+static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct ib_mr *mr;
+
+	if (max_num_sg > limited->attrs.max_fast_reg_page_list_len)
+		return ERR_PTR(refuse(-EINVAL));
+	if (atomic_inc_return(&registrations) > limited->attrs.max_mr) {
+		atomic_dec(&registrations);
+		return ERR_PTR(refuse(-ENOMEM));
+	}
+	mr = ops_before.alloc_mr(pd, type, max_num_sg);
+	if (IS_ERR(mr))
+		atomic_dec(&registrations);
+	return mr;
+}
+
+static int dereg_mr(struct ib_mr *mr, struct ib_udata *user)
+{
+	int error = ops_before.dereg_mr(mr, user);
+
+	if (!error)
+		atomic_dec(&registrations);
+	return error;
 }
 
 static int __init small_device_init(void)
@@ -51,6 +94,8 @@ static int __init small_device_init(void)
 	ops_before = limited->ops;
 	limited->ops.create_cq = (void *)create_cq;
 	limited->ops.create_qp = create_qp;
+	limited->ops.alloc_mr = alloc_mr;
+	limited->ops.dereg_mr = dereg_mr;
 #define APPLY(name)                                   \
 	do {                                          \
 		if (name)                             \
@@ -59,6 +104,7 @@ static int __init small_device_init(void)
 	APPLY(max_qp_wr);
 	APPLY(max_cqe);
 	APPLY(max_send_sge);
+	APPLY(max_recv_sge);
 	APPLY(max_sge_rd);
 	APPLY(max_mr);
 	APPLY(max_fast_reg_page_list_len);
