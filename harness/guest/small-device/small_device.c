@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
- * meanwhile have to do with that. Who asks for more is refused, and counted. Or has it be slow to give up a peer that is
- * gone. Parameters left at 0 change nothing.
+ * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -24,11 +23,6 @@ LIMIT(max_sge_rd);
 LIMIT(max_mr);
 LIMIT(max_fast_reg_page_list_len);
 LIMIT(max_qp_init_rd_atom);
-
-static int ack_timeout;
-module_param(ack_timeout, int, 0444);
-MODULE_PARM_DESC(ack_timeout, "how long queue pairs wait for an acknowledgement, in place of what the connection "
-			      "manager finds: 4.096 us times 2 to this power");
 
 static int refused;
 module_param(refused, int, 0444);
@@ -66,13 +60,6 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	return ops_before.create_qp(qp, attr, user);
 }
 
-static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *user)
-{
-	if (ack_timeout && (mask & IB_QP_TIMEOUT))
-		attr->timeout = ack_timeout;
-	return ops_before.modify_qp(qp, attr, mask, user);
-}
-
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
 	struct ib_mr *mr;
@@ -107,7 +94,6 @@ static int __init small_device_init(void)
 	ops_before = limited->ops;
 	limited->ops.create_cq = (void *)create_cq;
 	limited->ops.create_qp = create_qp;
-	limited->ops.modify_qp = modify_qp;
 	limited->ops.alloc_mr = alloc_mr;
 	limited->ops.dereg_mr = dereg_mr;
 #define APPLY(name)                                   \
