@@ -219,15 +219,14 @@ bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segme
 			     verbs::Direction direction) noexcept
 {
 	const auto prepare = [&](verbs::Transfer &transfer) {
-		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction) == 0;
+		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction);
 	};
 	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
 	const unsigned int scope = rpcordma_reclaim_scope_enter(true);
-	const bool prepared = reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2,
-							direction, kernel::GFP_ATTEMPT, next, prepare,
-							request.transfers_);
+	const int error = reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2, direction,
+						    kernel::GFP_ATTEMPT, next, prepare, request.transfers_);
 	rpcordma_reclaim_scope_leave(scope);
-	return prepared;
+	return error == 0;
 }
 
 /* Posts what the send queue has room for now. The rest has its turn when there is more. */
