@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from conftest import LOG_DIRECTORY, TRANSPORT, kernel_of
+from conftest import LOG_DIRECTORY, TEST_DEVICES, TRANSPORT, kernel_of
 
 from lab.conformance import run_side
 from lab.solo import ROCE, Solo
@@ -26,6 +26,7 @@ def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Solo]:
         yield solo
 
 
+@pytest.mark.skipif(bool(TEST_DEVICES), reason="is about a machine of its own, which other runs have")
 def test_calls_wait_for_registrations(solo: Solo) -> None:
     """Calls whose Reads find too few left are read when others have given theirs back."""
     guest = solo.guest
