@@ -83,6 +83,8 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 		return 0;
 	}
 	const wire::Chunks &chunks = call->call.chunks;
+	if (!chunks.reads.empty() && endpoint_->reads() == 0)
+		return refuse(*call, "no RDMA Reads are offered");
 	const std::uint32_t page_limit = (Pages::most - 2) * proto::page_size;
 	const proto::CallLimits limits{
 		.stream = std::min(field::svc_serv::sv_max_mesg(field::svc_xprt::xpt_server(xprt())), page_limit),

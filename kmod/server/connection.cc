@@ -81,7 +81,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 	reverse_chunks_.store(chunks);
 	has_own_reads_ = offers && request.own_reads != 0;
 	if (!endpoint_->accept(reads, has_own_reads_ ? 1 : 0)) {
-		rpcordma_trace_connect_failed(peer(), reads == 0 ? "no RDMA Reads are offered" : "not accepted");
+		rpcordma_trace_connect_failed(peer(), "not accepted");
 		return false;
 	}
 	return true;

@@ -152,17 +152,14 @@ ConnectOutcome Endpoint::make_acceptable(const wire::PrivateData &requester, con
 bool Endpoint::accept(u8 reads, u8 own_reads) noexcept
 {
 	const int most = field::ib_device::max_qp_init_rd_atom(field::rdma_cm_id::device(id_));
-	const auto usable = static_cast<u8>(std::clamp(most, 0, int{reads}));
-	if (usable == 0)
-		return false;
-	reads_ = usable;
+	reads_ = static_cast<u8>(std::clamp(most, 0, int{reads}));
 
 	const auto private_data = own_.encode();
 	kernel::Opaque<rdma_conn_param> parameters;
 	rdma_conn_param *const wanted = parameters.get();
 	field::rdma_conn_param::private_data(wanted) = private_data.data();
 	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
-	field::rdma_conn_param::initiator_depth(wanted) = usable;
+	field::rdma_conn_param::initiator_depth(wanted) = reads_;
 	field::rdma_conn_param::responder_resources(wanted) = own_reads;
 	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
 	rdma_lock_handler(id_);
