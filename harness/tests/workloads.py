@@ -2,7 +2,7 @@
 """Work that the tests give a client, all of it verified."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from conftest import FULL
@@ -74,6 +74,19 @@ def connection_faults(client: Guest, **faults: int) -> Iterator[None]:
     client.run(f"insmod {guest_module(client.kernel, 'connection-faults')} {wanted}")
     yield
     client.run("rmmod connection_faults")
+
+
+# An enum ib_event_type: what a device says of a queue pair. The second is good news.
+QUEUE_PAIR_FATAL, COMMUNICATION_ESTABLISHED = 1, 4
+
+
+@contextmanager
+def queue_pair_events(guest: Guest) -> Iterator[Callable[[int], None]]:
+    """What this gives tells an event to all queue pairs of the guest's that are made in this block."""
+    guest.run(f"insmod {guest_module(guest.kernel, 'queue-pair-events')}")
+    yield lambda event: guest.run(f"echo {event} >/sys/module/queue_pair_events/parameters/event")
+    assert int(guest.read("/sys/module/queue_pair_events/parameters/told")) > 0, "nobody wants to hear of events"
+    guest.run("rmmod queue_pair_events")
 
 
 @contextmanager

@@ -99,3 +99,8 @@ const char *rpcordma_event_name(unsigned int event)
 {
 	return rdma_event_msg(event);
 }
+
+const char *rpcordma_queue_pair_event_name(unsigned int event)
+{
+	return ib_event_msg(event);
+}

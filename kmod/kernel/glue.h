@@ -95,9 +95,10 @@ u32 rpcordma_next_key(struct ib_mr *mr);
 bool rpcordma_may_choose_iova(const struct ib_device *device);
 /* Whether the device is of the iWARP kind: there, an RDMA Read's sink takes a registration. */
 bool rpcordma_is_iwarp(struct ib_device *device);
-/* A work completion's status and a connection manager's event in words. */
+/* A work completion's status, a connection manager's event and a queue pair's in words. */
 const char *rpcordma_status_name(unsigned int status);
 const char *rpcordma_event_name(unsigned int event);
+const char *rpcordma_queue_pair_event_name(unsigned int event);
 /* A negative errno for an error pointer, else 0. */
 int rpcordma_pointer_error(const void *pointer);
 

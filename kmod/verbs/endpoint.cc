@@ -31,7 +31,31 @@ DeviceLimits limits_of(ib_device *device)
 		.registration = RegistrationPool::limits_of(device)};
 }
 
+/* Errors after which a queue pair carries nothing, whether or not what is posted is completed as flushed. */
+bool is_fatal(unsigned int event) noexcept
+{
+	switch (event) {
+	case kernel::IB_EVENT_QP_FATAL:
+	case kernel::IB_EVENT_QP_REQ_ERR:
+	case kernel::IB_EVENT_QP_ACCESS_ERR:
+	case kernel::IB_EVENT_PATH_MIG_ERR:
+	case kernel::IB_EVENT_DEVICE_FATAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
 } // namespace
+
+Endpoint::Endpoint(User &user) noexcept
+	: user_(user)
+{
+	rpcordma_work_init(error_work_.get(), [](work_struct *work) {
+		Endpoint &endpoint = *kernel::owner_of(&Endpoint::error_work_, work);
+		endpoint.lose("queue pair", rpcordma_queue_pair_event_name(endpoint.queue_pair_error_.load()));
+	});
+}
 
 std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::create(const EndpointWishes &wishes,
 									User &user) noexcept
@@ -184,6 +208,8 @@ bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths, std::u
 	field::ib_qp_init_attr::max_recv_wr(wanted) = depths.receive + drain_requests;
 	field::ib_qp_init_attr::max_send_sge(wanted) = depths.elements;
 	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;
+	field::ib_qp_init_attr::event_handler(wanted) = queue_pair_event;
+	field::ib_qp_init_attr::qp_context(wanted) = this;
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
 	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = transfers;
@@ -248,6 +274,17 @@ int Endpoint::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	static_cast<Endpoint *>(field::rdma_cm_id::context(id))->event(field::rdma_cm_event::event(event), event);
 	/* The identifier is ours to destroy. */
 	return 0;
+}
+
+/* sunrpc's locks are for process context, and a device may be in an interrupt. */
+void Endpoint::queue_pair_event(ib_event *event, void *endpoint)
+{
+	const unsigned int kind = field::ib_event::event(event);
+	if (!is_fatal(kind))
+		return;
+	auto &self = *static_cast<Endpoint *>(endpoint);
+	self.queue_pair_error_.store(kind);
+	rpcordma_queue_work(self.error_work_.get());
 }
 
 void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
@@ -337,6 +374,7 @@ void Endpoint::stop() noexcept
 	/* An event from before may be on its way to the user still. */
 	rdma_lock_handler(id_);
 	rdma_unlock_handler(id_);
+	cancel_work_sync(error_work_.get());
 	receives_->stop();
 	sends_->stop();
 	if (registrations_)
@@ -349,6 +387,7 @@ Endpoint::~Endpoint()
 {
 	if (has_queue_pair_)
 		rdma_destroy_qp(id_);
+	cancel_work_sync(error_work_.get());
 	if (cq_)
 		ib_free_cq(cq_);
 	registrations_.reset();

@@ -2,6 +2,7 @@
 /* One RDMA connection, from the resolution of its address to the release of its last resource. */
 #pragma once
 
+#include <atomic>
 #include <expected>
 
 #include "kernel/heap.hh"
@@ -95,10 +96,7 @@ class Endpoint final : public kernel::Heap,
 	 * `own_reads` what it may have of us. False: stop() is due. Process context. */
 	[[nodiscard]] bool accept(u8 reads, u8 own_reads) noexcept;
 
-	explicit Endpoint(User &user) noexcept
-		: user_(user)
-	{
-	}
+	explicit Endpoint(User &user) noexcept;
 	/* stop() has been called, or neither establish() nor accept(). Process context. */
 	~Endpoint();
 
@@ -168,6 +166,8 @@ class Endpoint final : public kernel::Heap,
 	void event(unsigned int kind, rdma_cm_event *event) noexcept;
 	void acceptor_event(unsigned int kind) noexcept;
 	void attempt_ended(proto::ConnectEvent event, int status) noexcept;
+	/* Of the device's, in any context. */
+	static void queue_pair_event(ib_event *event, void *endpoint);
 	/* Waits for the event that ends a step. */
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
 	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
@@ -191,6 +191,9 @@ class Endpoint final : public kernel::Heap,
 
 	Counted counted_{live_objects.endpoints};
 	User &user_;
+	/* The error that the device has found in the queue pair, for who can act on it: an ib_event_type. */
+	std::atomic<unsigned int> queue_pair_error_{0};
+	kernel::Opaque<work_struct> error_work_;
 	rdma_cm_id *id_ = nullptr;
 	ib_pd *pd_ = nullptr;
 	ib_cq *cq_ = nullptr;
