@@ -70,11 +70,13 @@ int rpcordma_start(void)
 		const int error = parts[started].start();
 		if (error == 0)
 			continue;
-		if (error == -kernel::EEXIST)
-			rpcordma_log_error("another module serves RPC over RDMA already: unload it (rmmod rpcrdma), "
-					   "then load this one; `make install` settles it for good");
 		stop_first(started);
-		return error;
+		if (error != -kernel::EEXIST)
+			return error;
+		rpcordma_log_error("another module serves RPC over RDMA already: unload it (rmmod rpcrdma), "
+				   "then load this one; `make install` settles it for good");
+		/* modprobe takes EEXIST for success. */
+		return -kernel::EBUSY;
 	}
 	return 0;
 }
