@@ -90,7 +90,7 @@ static int tell(const char *value, const struct kernel_param *parameter)
 	return 0;
 }
 
-static const struct kernel_param_ops event_ops = { .set = tell };
+static const struct kernel_param_ops event_ops = {.set = tell};
 
 module_param_cb(event, &event_ops, NULL, 0200);
 MODULE_PARM_DESC(event, "an enum ib_event_type: tells it to all queue pairs that are known");
