@@ -45,7 +45,7 @@ struct Part {
 /* In the order of starting. The client before the sysctls, because what it says where the in-tree module is loaded can be
  * explained. The server last: it may have a listener from then on. */
 constexpr std::array parts = {
-	Part{rpcordma_workqueue_create, rpcordma_workqueue_destroy},
+	Part{rpcordma_workqueues_create, rpcordma_workqueues_destroy},
 	Part{rpcordma_client_start, rpcordma_client_stop},
 	Part{rpcordma_sysctls_register, rpcordma_sysctls_unregister},
 	Part{rpcordma_debugfs_create, rpcordma_debugfs_remove},

@@ -2,8 +2,10 @@
 """What goes wrong around a server, while files are read and written and compared."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from expectations import (connections, eventually, live_objects, mounted, rdma_resources,
@@ -11,7 +13,8 @@ from expectations import (connections, eventually, live_objects, mounted, rdma_r
 from workloads import TRACE, fio, fio_command, guest_python, traced, verified_io, wait_for_round
 
 from lab import Guest, Mount, Pair
-from lab.nfs import Server, mount
+from lab.nfs import Server, mount, script
+from lab.paths import CHECKOUT, GUEST_SCRIPTS
 
 pytestmark = pytest.mark.about("server")
 
@@ -25,7 +28,11 @@ READ_DEPTH = 16
 PAGES_OF_A_READ = 4 + 1
 MOST_WAITING = 64
 # Linux 6.12 closes the oldest of more than 64 connections that have said nothing.
+MOST_UNKNOWN = 64
 HALF_OPEN = 40
+ABANDONED_AT_A_TIME = 100
+# Of which the device itself takes the most.
+REMOVAL_SECONDS = 20
 MORE_ADDRESSES = ("10.9.0.11", "10.9.0.12", "10.9.0.13")
 # Soft-RoCE tries for this long to reach a peer that has gone, and a busy host makes it longer.
 UNREACHABLE_SECONDS = 120
@@ -123,6 +130,64 @@ def test_no_more_than_64_wait_to_be_accepted(pair: Pair, version: str) -> None:
     wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
 
 
+@pytest.mark.versions("4.2")
+def test_clients_that_vanish_leave_nothing(pair: Pair, version: str, full: bool) -> None:
+    """Each connects, calls once, and exits: what is held for those of which nothing is heard any more is bounded."""
+    program = build_abandon()
+    idle = rdma_resources(pair.server)
+    pair.client.run("modprobe -a rdma_ucm ib_uverbs")
+    if full:
+        free = free_memory(pair.server)
+        assert most_queue_pairs(pair, program, 3000) - idle["qp"] < 100
+        wait_for_resources(pair.server, idle, timeout=60)
+        assert free - free_memory(pair.server) < 64 << 10
+    with lost_disconnects(pair.server), traced(pair.server, events="rpcordma/rpcordma_disconnected"):
+        threads = int(pair.server.read("/proc/fs/nfsd/threads"))
+        held = most_queue_pairs(pair, program, 1000 if full else 150) - idle["qp"]
+        assert HALF_OPEN < held <= MOST_UNKNOWN + threads
+        ended_by = re.findall(r"^ *(.+)-\d+ +\[.*rpcordma_disconnected:", pair.server.read(TRACE), re.MULTILINE)
+        assert ended_by and "nfsd" not in ended_by, "a thread of nfsd waits for a peer's end"
+        with mounted(pair, version):
+            fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=1m")
+            pair.client.run("rm /mnt/*")
+    pair.server.script("network", "remove")
+    pair.server.script("network", "add")
+    wait_for_resources(pair.server, idle, timeout=60)
+
+
+def build_abandon() -> Path:
+    """The program for clients that vanish."""
+    program = CHECKOUT / "build" / "abandon"
+    program.parent.mkdir(exist_ok=True)
+    subprocess.run(["gcc-12", "-O1", "-o", program, GUEST_SCRIPTS / "abandon.c", "-lrdmacm", "-libverbs"], check=True)
+    return program
+
+
+def most_queue_pairs(pair: Pair, program: Path, count: int) -> int:
+    """How many queue pairs the server had at most while so many connections were made and abandoned."""
+    abandoning = pair.client.spawn(f"{program} {pair.SERVER_ADDRESS} {PORT} {count} {ABANDONED_AT_A_TIME}")
+    most = 0
+    while abandoning.status is None:
+        most = max(most, rdma_resources(pair.server)["qp"])
+    made = re.search(r"(\d+) abandoned", abandoning.output)
+    assert made and int(made.group(1)) > count * 3 // 4, abandoning.output
+    return most
+
+
+def free_memory(guest: Guest) -> int:
+    """In KiB."""
+    return int(guest.output("awk '/^MemAvailable/ { print $2 }' /proc/meminfo"))
+
+
+@contextmanager
+def lost_disconnects(guest: Guest) -> Iterator[None]:
+    """No request to disconnect (DREQ) reaches a guest: its attribute's number is at byte 16 of the MAD."""
+    guest.run("tc qdisc add dev eth0 clsact && tc filter add dev eth0 ingress protocol ip u32 "
+              "match u16 0x0015 0xffff at 64 action drop")
+    yield
+    guest.run("tc qdisc del dev eth0 clsact")
+
+
 @contextmanager
 def busy_threads(pair: Pair) -> Iterator[None]:
     """Each thread of nfsd writes to a file system that stands still."""
@@ -176,6 +241,19 @@ def test_a_device_that_is_removed_and_added_again_is_listened_on_again(
                 assert pair.server.read("/proc/fs/nfsd/portlist") == listening
                 pair.server.script("network", "add")
                 wait_for_round(processes)
+    wait_for_resources(pair.server, idle, timeout=60)
+
+
+@pytest.mark.versions("4.2")
+def test_a_device_is_removed_while_every_thread_is_busy(pair: Pair, version: str) -> None:
+    """Threads of nfsd that wait for storage hold nothing of the device's."""
+    idle = rdma_resources(pair.server)
+    with mounted(pair, version, export="ext4"):
+        pair.client.run("touch /mnt/file && sync /mnt/file")
+        with busy_threads(pair):
+            pair.server.run(script("network", "remove"), timeout=REMOVAL_SECONDS)
+            pair.server.script("network", "add")
+        pair.client.run("rm /mnt/file")
     wait_for_resources(pair.server, idle, timeout=60)
 
 

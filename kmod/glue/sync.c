@@ -9,6 +9,7 @@
 #include "kernel/glue.h"
 
 static struct workqueue_struct *queue;
+static struct workqueue_struct *ends;
 
 /* Lockdep tells one kind of locks from another by an address within the module: that of their owner's name. */
 void rpcordma_spin_init(struct spinlock *lock, const char *owner)
@@ -62,14 +63,36 @@ bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffie
 	return queue_delayed_work(queue, work, jiffies);
 }
 
-int rpcordma_workqueue_create(void)
+void rpcordma_queue_end(struct work_struct *work)
 {
-	queue = alloc_workqueue("rpcordma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	return queue ? 0 : -ENOMEM;
+	queue_work(ends, work);
 }
 
-void rpcordma_workqueue_destroy(void)
+void rpcordma_flush_end(struct work_struct *work)
 {
+	flush_work(work);
+}
+
+void rpcordma_flush_ends(void)
+{
+	flush_workqueue(ends);
+}
+
+int rpcordma_workqueues_create(void)
+{
+	queue = alloc_workqueue("rpcordma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!queue)
+		return -ENOMEM;
+	ends = alloc_workqueue("rpcordma-end", WQ_UNBOUND, 0);
+	if (ends)
+		return 0;
+	destroy_workqueue(queue);
+	return -ENOMEM;
+}
+
+void rpcordma_workqueues_destroy(void)
+{
+	destroy_workqueue(ends);
 	destroy_workqueue(queue);
 }
 

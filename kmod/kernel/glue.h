@@ -71,8 +71,12 @@ struct delayed_work *rpcordma_delayed_work_of(struct work_struct *work);
 /* Queues on the module's workqueue, which makes progress under memory pressure. */
 bool rpcordma_queue_work(struct work_struct *work);
 bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies);
-int rpcordma_workqueue_create(void);
-void rpcordma_workqueue_destroy(void);
+/* Queues on the workqueue of what ends, whose works wait for devices and peers, or waits for one there, or for all. */
+void rpcordma_queue_end(struct work_struct *work);
+void rpcordma_flush_end(struct work_struct *work);
+void rpcordma_flush_ends(void);
+int rpcordma_workqueues_create(void);
+void rpcordma_workqueues_destroy(void);
 unsigned long rpcordma_jiffies(void);
 
 /* verbs.c: those of <rdma/ib_verbs.h> of the same names. */
@@ -147,6 +151,7 @@ void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *f
 int rpcordma_register_svc_class(void);
 void rpcordma_unregister_svc_class(void);
 void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct net *network, struct svc_serv *server);
+void rpcordma_svc_xprt_get(struct svc_xprt *xprt);
 void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct net *network, struct svc_serv *server);
 void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
 /* Without the port. */

@@ -2,6 +2,9 @@
 /* Locks and completions of the kernel's. */
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "kernel/glue.h"
 #include "kernel/thread_safety.hh"
 
@@ -100,6 +103,58 @@ class Completion {
 
     private:
 	Opaque<::completion> completion_;
+};
+
+/* Lets users in until it is closed. Process context. */
+class Gate {
+    public:
+	/* False where it is closed; else leave() is due. */
+	[[nodiscard]] bool enter() noexcept
+	{
+		if (users_.fetch_add(1) < closed)
+			return true;
+		leave();
+		return false;
+	}
+	void leave() noexcept
+	{
+		if (users_.fetch_sub(1) == closed + 1)
+			left_.complete();
+	}
+	/* Lets nobody in any more, and waits until all have left; once. */
+	void close() noexcept
+	{
+		if (users_.fetch_add(closed) != 0)
+			left_.wait();
+	}
+
+    private:
+	static constexpr std::uint32_t closed = 1u << 31;
+	std::atomic<std::uint32_t> users_{0};
+	Completion left_;
+};
+
+/* Being inside of a gate for a scope, or not. */
+class Visit {
+    public:
+	explicit Visit(Gate &gate) noexcept
+		: gate_(gate.enter() ? &gate : nullptr)
+	{
+	}
+	~Visit()
+	{
+		if (gate_)
+			gate_->leave();
+	}
+	Visit(const Visit &) = delete;
+	Visit &operator=(const Visit &) = delete;
+	explicit operator bool() const noexcept
+	{
+		return gate_ != nullptr;
+	}
+
+    private:
+	Gate *const gate_;
 };
 
 } // namespace rpcordma::kernel

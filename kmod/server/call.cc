@@ -25,7 +25,8 @@ int Connection::receive(svc_rqst *rqst) noexcept
 	field::svc_rqst::rq_next_page(rqst) = pages;
 	field::svc_rqst::rq_xprt_ctxt(rqst) = nullptr;
 
-	const Work work = next_work();
+	const kernel::Visit visit(gate_);
+	const Work work = visit ? next_work() : Work{};
 	svc_xprt_received(xprt());
 	if (work.pulled)
 		return deliver(*work.pulled, rqst);

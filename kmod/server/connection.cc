@@ -26,6 +26,12 @@ bool is_requesters_fault(unsigned int status) noexcept
 Connection::Connection(svc_serv *server, net *network) noexcept
 {
 	rpcordma_svc_init_connection(xprt(), network, server);
+	rpcordma_work_init(ending_.get(), [](work_struct *work) {
+		Connection &connection = *kernel::owner_of(&Connection::ending_, work);
+		connection.end();
+		/* May be the last one. */
+		svc_xprt_put(connection.xprt());
+	});
 }
 
 Connection &Connection::of(svc_xprt *xprt) noexcept
@@ -43,6 +49,8 @@ svc_xprt *Connection::accept(kernel::Owned<ConnectRequest> request, svc_xprt *li
 	}
 	if (connection->start(*request))
 		return connection->xprt();
+	if (connection->endpoint_)
+		connection->begin_end();
 	/* sunrpc drops the module's reference that goes with the call, and the end of the svc_xprt another. */
 	(void)rpcordma_module_get();
 	svc_xprt_put(connection->xprt());
@@ -84,6 +92,10 @@ bool Connection::start(ConnectRequest &request) noexcept
 		rpcordma_trace_connect_failed(peer(), "not accepted");
 		return false;
 	}
+	is_accepted_.store(true);
+	/* Before, lost() has left it to this. */
+	if (endpoint_->is_lost())
+		begin_end();
 	return true;
 }
 
@@ -102,20 +114,54 @@ const sockaddr *Connection::peer() noexcept
 
 void Connection::detach() noexcept
 {
-	room_.end();
-	registrations_.end();
-	is_stopped_.store(true);
-	lose_reverse();
-	endpoint_->stop();
-	kernel::Guard guard(lock_);
-	rpcordma_trace_disconnected(peer(), grants_.outstanding());
+	begin_end();
+	/* Who ends a service finds nothing of it afterwards: neither its device nor the module is in use. */
+	if (field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(xprt())) == 0)
+		rpcordma_flush_end(ending_.get());
 }
 
 Connection::~Connection()
 {
-	if (endpoint_ && !is_stopped_.load())
-		endpoint_->stop();
-	/* Nothing completes any more, and no thread is here. */
+	free_calls_.delete_all();
+	free_pulls_.delete_all();
+	free_pushes_.delete_all();
+}
+
+/* Ends all waits for what the peer owes. */
+void Connection::interrupt() noexcept
+{
+	room_.end();
+	registrations_.end();
+	lose_reverse();
+}
+
+/* An end takes as long as peer and device like: no thread of the service waits for it, and it waits for none that is in the
+ * upper layer. */
+void Connection::begin_end() noexcept
+{
+	interrupt();
+	if (is_ending_.exchange(true))
+		return;
+	rpcordma_svc_xprt_get(xprt());
+	rpcordma_queue_end(ending_.get());
+}
+
+/* On a work item of its own. */
+void Connection::end() noexcept
+{
+	/* Flushes the queues, which is what is waited for inside. */
+	endpoint_->break_off();
+	gate_.close();
+	endpoint_->stop();
+	take_back();
+	endpoint_->dismantle();
+	kernel::Guard guard(lock_);
+	rpcordma_trace_disconnected(peer(), grants_.outstanding());
+}
+
+/* Nothing completes any more, and no thread is inside. */
+void Connection::take_back() noexcept
+{
 	kernel::Guard guard(lock_);
 	while (verbs::ReceiveBuffer *const buffer = arrived_.pop_front())
 		endpoint_->receives().give_back(*buffer);
@@ -135,9 +181,6 @@ Connection::~Connection()
 		delete push;
 	}
 	forget_offered();
-	free_calls_.delete_all();
-	free_pulls_.delete_all();
-	free_pushes_.delete_all();
 }
 
 /* In the context of the completion queue. */
@@ -192,10 +235,10 @@ void Connection::established() noexcept
 
 void Connection::lost() noexcept
 {
-	room_.end();
-	registrations_.end();
-	lose_reverse();
+	interrupt();
 	svc_xprt_deferred_close(xprt());
+	if (is_accepted_.load())
+		begin_end();
 }
 
 /* Or Calls of the reverse direction would be tried again and again until the connection has been closed. */

@@ -61,7 +61,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* The reverse direction, on threads of sunrpc's clients; each as sunrpc/xprt.h has it. */
 	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args) noexcept;
 	[[nodiscard]] static int send_reverse(rpc_rqst *rqst) noexcept;
-	/* Ends the connection. What begins afterwards finds that nothing can be sent. */
+	/* Ends the connection, and does not wait for that unless the service itself is ending. What begins afterwards finds
+	 * that nothing can be sent. */
 	void detach() noexcept;
 
     private:
@@ -73,6 +74,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] bool start(ConnectRequest &request) noexcept;
 	void set_addresses(rdma_cm_id *id) noexcept;
 	[[nodiscard]] const sockaddr *peer() noexcept;
+	void interrupt() noexcept;
+	void begin_end() noexcept;
+	void end() noexcept RPCORDMA_EXCLUDES(lock_);
+	void take_back() noexcept RPCORDMA_EXCLUDES(lock_);
 	void received(verbs::ReceiveBuffer &buffer) noexcept override RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t receives_needed() noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives(std::uint32_t needed) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -162,7 +167,11 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;
 	kernel::Owned<verbs::Endpoint> endpoint_;
-	std::atomic<bool> is_stopped_{false};
+	/* Whoever uses the device on behalf of the endpoint, but for its completions and events, is inside. */
+	kernel::Gate gate_;
+	kernel::Opaque<work_struct> ending_;
+	std::atomic<bool> is_accepted_{false};
+	std::atomic<bool> is_ending_{false};
 	Requester requester_{};
 	verbs::TransferPool transfers_;
 	/* In the send queue; and the device's registrations, for RDMA Reads and Writes. */

@@ -216,11 +216,13 @@ void Listener::detach() noexcept
 			kernel::Guard guard(lock_);
 			request.reset(waiting_.pop_front());
 			if (!request)
-				return;
+				break;
 			request->is_waiting = false;
 		}
 		rdma_destroy_id(request->id);
 	}
+	/* Connections that were lost before hold the device and the module until their end is through. */
+	rpcordma_flush_ends();
 }
 
 } // namespace rpcordma::server

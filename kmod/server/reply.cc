@@ -40,6 +40,9 @@ void Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
 
 int Connection::send(svc_rqst *rqst) noexcept
 {
+	const kernel::Visit visit(gate_);
+	if (!visit)
+		return -kernel::ENOTCONN;
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
 	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
 	/* The upper layer may have named an item, and given it up for lack of room. */

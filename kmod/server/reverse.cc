@@ -65,7 +65,7 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 		return kernel::error_pointer<rpc_xprt>(-kernel::EEXIST);
 	}
 	/* lose_reverse() looks for it once, which may have been before. */
-	if (of(connection).endpoint_->is_lost() || of(connection).is_stopped_.load())
+	if (of(connection).endpoint_->is_lost() || of(connection).is_ending_.load())
 		xprt_disconnect_done(xprt);
 	return xprt;
 }
@@ -73,7 +73,9 @@ rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
 int Connection::send_reverse(rpc_rqst *rqst) noexcept
 {
 	rpc_xprt *const xprt = field::rpc_rqst::rq_xprt(rqst);
-	return connection_of(xprt).send_reverse(rqst, xprt);
+	Connection &connection = connection_of(xprt);
+	const kernel::Visit visit(connection.gate_);
+	return visit ? connection.send_reverse(rqst, xprt) : -kernel::ENOTCONN;
 }
 
 /* On a thread of sunrpc's clients, which must not wait: it is woken when there is room. */

@@ -385,19 +385,27 @@ void Endpoint::stop() noexcept
 
 Endpoint::~Endpoint()
 {
-	if (has_queue_pair_)
+	dismantle();
+}
+
+void Endpoint::dismantle() noexcept
+{
+	if (std::exchange(has_queue_pair_, false))
 		rdma_destroy_qp(id_);
+	/* What it reported at last is on its way, to nobody. */
 	cancel_work_sync(error_work_.get());
-	if (cq_)
-		ib_free_cq(cq_);
+	if (ib_cq *const cq = std::exchange(cq_, nullptr))
+		ib_free_cq(cq);
 	registrations_.reset();
-	sends_.reset();
-	receives_.reset();
-	if (pd_)
-		ib_dealloc_pd_user(pd_, nullptr);
+	if (sends_)
+		sends_->free_buffers();
+	if (receives_)
+		receives_->unmap();
+	if (ib_pd *const pd = std::exchange(pd_, nullptr))
+		ib_dealloc_pd_user(pd, nullptr);
 	/* Last: a device waits for its identifiers when it is removed, and must find nothing else of ours then. */
-	if (id_)
-		rdma_destroy_id(id_);
+	if (rdma_cm_id *const id = std::exchange(id_, nullptr))
+		rdma_destroy_id(id);
 }
 
 void Endpoint::break_off() noexcept

@@ -103,6 +103,10 @@ class Endpoint final : public kernel::Heap,
 	/* Disconnects and waits until the device has let go of all memory: nothing is received, sent or registered
 	 * afterwards, and no peer reaches anything. Process context. */
 	void stop() noexcept;
+	/* Frees all that is the device's, which may then go, in the reverse order of making. What arrived stays readable, and
+	 * its buffers are given back still; nothing else of the endpoint is used any more. stop() has been called, or neither
+	 * establish() nor accept(). Process context. */
+	void dismantle() noexcept;
 	/* Starts a disconnection as if the peer had. */
 	void break_off() noexcept;
 

@@ -14,8 +14,7 @@ class MappedBlock {
 	MappedBlock &operator=(const MappedBlock &) = delete;
 	~MappedBlock()
 	{
-		if (device_)
-			rpcordma_unmap(device_, address_, block_.size(), direction_);
+		unmap();
 	}
 
 	/* False where there is no memory, or no mapping to be had. */
@@ -31,6 +30,13 @@ class MappedBlock {
 		device_ = device;
 		direction_ = direction;
 		return true;
+	}
+
+	/* Takes the memory from the device; its bytes stay readable. */
+	void unmap() noexcept
+	{
+		if (ib_device *const device = std::exchange(device_, nullptr))
+			rpcordma_unmap(device, address_, block_.size(), direction_);
 	}
 
 	[[nodiscard]] std::span<std::byte> bytes() const noexcept

@@ -60,8 +60,10 @@ std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch,
 	std::uint32_t posted;
 	{
 		kernel::Guard guard(lock_);
-		while (ReceiveBuffer *const buffer = made.pop_front())
+		while (ReceiveBuffer *const buffer = made.pop_front()) {
+			buffer->older_ = std::exchange(newest_, buffer);
 			spare_.push_back(*buffer);
+		}
 		post_spares();
 		failed = failed_;
 		posted = posted_.size();
@@ -106,6 +108,13 @@ void ReceiveQueue::stop() noexcept
 {
 	kernel::Guard guard(lock_);
 	stopped_ = true;
+}
+
+void ReceiveQueue::unmap() noexcept
+{
+	kernel::Guard guard(lock_);
+	for (ReceiveBuffer *buffer = newest_; buffer; buffer = buffer->older_)
+		buffer->block_.unmap();
 }
 
 void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept

@@ -41,6 +41,8 @@ class ReceiveBuffer : public kernel::Heap, public kernel::ListNode<ReceiveBuffer
 	kernel::Opaque<ib_sge> element_;
 	MappedBlock block_;
 	ReceiveQueue *queue_ = nullptr;
+	/* The one that was made before it. */
+	ReceiveBuffer *older_ = nullptr;
 	std::uint32_t length_ = 0;
 	u32 invalidated_handle_ = 0;
 	bool has_invalidated_ = false;
@@ -91,6 +93,9 @@ class ReceiveQueue : public kernel::Heap {
 	void give_back(ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes all buffers from the device, those that somebody has included: what is in them stays, and give_back() is due
+	 * still. The queue pair has been drained, and nobody is in provide() or will be. */
+	void unmap() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
 	friend class ReceiveBuffer;
@@ -108,6 +113,8 @@ class ReceiveQueue : public kernel::Heap {
 	kernel::SpinLock lock_{"ReceiveQueue"};
 	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
+	/* All there are, wherever they are, begin with this one. */
+	ReceiveBuffer *newest_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	/* The number of those that the device has, for who looks without the lock: enough are posted nearly always. */
 	std::atomic<std::uint32_t> posted_count_ = 0;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;

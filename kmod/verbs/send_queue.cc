@@ -93,6 +93,12 @@ Chain Chain::cut(std::uint32_t most) noexcept
 
 SendQueue::~SendQueue()
 {
+	free_buffers();
+}
+
+void SendQueue::free_buffers() noexcept
+{
+	kernel::Guard guard(lock_);
 	free_.delete_all();
 	in_queue_.delete_all();
 }

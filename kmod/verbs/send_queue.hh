@@ -172,6 +172,8 @@ class SendQueue : public kernel::Heap {
 	[[nodiscard]] bool post(Chain chain, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Frees all buffers. The queue pair has been drained, and nobody uses one or will. */
+	void free_buffers() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The most work requests that may be posted as one chain: two of them fit. */
 	[[nodiscard]] std::uint32_t longest_chain() const noexcept
 	{

@@ -25,7 +25,7 @@ class Pool final : public RegistrationPool::Listener {
 	Pool(Fake &fake, u32 most)
 		: fake_(fake)
 		, sends_(fake, 32)
-		, has_work_(rpcordma_workqueue_create() == 0)
+		, has_work_(rpcordma_workqueues_create() == 0)
 		, pool_(fake.device(), fake.pd(), *sends_, most, *this)
 	{
 	}
@@ -34,7 +34,7 @@ class Pool final : public RegistrationPool::Listener {
 		pool_.stop();
 		sends_.drain();
 		give_back();
-		rpcordma_workqueue_destroy();
+		rpcordma_workqueues_destroy();
 	}
 	RegistrationPool *operator->()
 	{
