@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/unit/support.hh"
 
+#include "proto/reply.hh"
 #include "proto/reverse.hh"
 
 namespace rpcordma::unit {
@@ -117,6 +118,14 @@ TEST(ReverseRefusal, IsNoOtherMessage)
 	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
 	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0}));
 	EXPECT_FALSE(refused({7, 1, 3, 1, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+}
+
+TEST(UnservedReply, SaysThatThereIsNoSuchProgram)
+{
+	const proto::UnservedReply reply = proto::unserved_reply(wire::Xid{7});
+	const Exact expected = message({7, 1, 0, 0, 0, 1});
+	EXPECT_TRUE(std::ranges::equal(reply, wire::Bytes(expected)));
+	EXPECT_TRUE(proto::payload_is_reply(reply, wire::Xid{7}));
 }
 
 } // namespace

@@ -164,7 +164,7 @@ void Transport::room() noexcept
 	room_events_.fetch_add(1);
 	xprt_write_space(xprt_);
 	if (reverse_waits_.load()) [[unlikely]]
-		post_reverse_reads();
+		post_reverse();
 }
 
 Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept

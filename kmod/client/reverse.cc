@@ -8,6 +8,7 @@
 #include "client/transport.hh"
 #include "kernel/trace.hh"
 #include "proto/response.hh"
+#include "proto/reverse.hh"
 #include "verbs/names.hh"
 #include "wire/header.hh"
 
@@ -23,6 +24,8 @@ constexpr unsigned long service_patience = 30 * kernel::HZ;
 constexpr std::uint32_t largest_stream = 16 * proto::page_size;
 /* sunrpc takes the memory for a Reply to be a page. */
 constexpr std::size_t reply_size = kernel::PAGE_SIZE;
+/* Why a connection is closed on which a Call cannot be answered. */
+constexpr const char *no_memory = "no memory for the reverse direction";
 
 /* Goes through memory that is in one piece, page by page. */
 class BlockReader {
@@ -114,18 +117,23 @@ rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept
 	return rqst;
 }
 
-/* A Call beyond the credits that were granted is dropped: its sender sends it again or gives up. */
+/* A Call beyond the credits that were granted is dropped. Any other is answered, or the connection is closed, which tells the
+ * responder that no answer comes (rfc5666bis-04, 5.5.4). */
 void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexcept
 {
-	ReverseRequest *const request = reverse_request(message.size());
-	if (!request)
+	if (!take_reverse_credit())
 		return rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(call.xid), "credits or memory");
+	ReverseRequest *const request = reverse_request(message.size());
+	if (!request) {
+		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(call.xid), "credits or memory");
+		return give_up(no_memory);
+	}
 	request->hold(message);
 	const wire::Chunks &chunks = request->call().chunks;
 	if (chunks.any() && !has_reverse_session())
-		return refuse_reverse(*request, "chunks for nobody");
+		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, "chunks for nobody");
 	if (!chunks.reads.empty() && endpoint_->reads() == 0)
-		return refuse_reverse(*request, "no RDMA Reads are offered");
+		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, "no RDMA Reads are offered");
 	const auto assembly =
 		proto::Assembly::of(request->call(), {.stream = largest_stream,
 						      .segments = most_reverse_segments,
@@ -133,7 +141,7 @@ void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexc
 						      .reply_threshold = endpoint_->agreement().inline_thresholds.call,
 						      .eligible_only = true});
 	if (!assembly)
-		return refuse_reverse(*request, verbs::name_of(assembly.error()));
+		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, verbs::name_of(assembly.error()));
 	rpcordma_trace_reverse_call_received(peer(), static_cast<u32>(call.xid), verbs::name_of(assembly->shape()),
 					     call.credits, static_cast<u32>(call.payload.size()), chunks.reads.count(),
 					     assembly->size());
@@ -142,23 +150,33 @@ void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexc
 	pull_reverse(*request, *assembly);
 }
 
-/* One for a message of that size, within the credits; null where there is none. */
+bool Transport::take_reverse_credit() noexcept
+{
+	kernel::Guard guard(lock_);
+	if (reverse_unanswered_ == reverse_credits)
+		return false;
+	reverse_unanswered_++;
+	return true;
+}
+
+/* One for a message of that size, whose credit is taken; null, with the credit given back, where there is none. */
 ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
 {
-	ReverseRequest *request;
+	ReverseRequest *request = nullptr;
+	bool may_have_one;
 	{
 		kernel::Guard guard(lock_);
-		if (reverse_unanswered_ == reverse_credits || reverse_in_use_ == most_reverse_requests)
-			return nullptr;
-		reverse_unanswered_++;
-		reverse_in_use_++;
-		request = reverse_free_.pop_front();
+		may_have_one = reverse_in_use_ < most_reverse_requests;
+		if (may_have_one) {
+			reverse_in_use_++;
+			request = reverse_free_.pop_front();
+		}
 	}
 	if (request && request->size() < size) {
 		delete request;
 		request = nullptr;
 	}
-	if (!request)
+	if (!request && may_have_one)
 		request = ReverseRequest::make(*this, size, kernel::GFP_ATTEMPT);
 	kernel::Guard guard(lock_);
 	if (request) {
@@ -167,7 +185,8 @@ ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
 		return request;
 	}
 	reverse_unanswered_--;
-	reverse_in_use_--;
+	if (may_have_one)
+		reverse_in_use_--;
 	return nullptr;
 }
 
@@ -187,7 +206,7 @@ bool Transport::has_reverse_session() noexcept
 void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &assembly) noexcept
 {
 	if (!request.make_room(assembly.size(), kernel::GFP_ATTEMPT))
-		return drop_reverse(request, "credits or memory");
+		return lose_reverse(request);
 	std::byte *const stream = request.moved_.data();
 	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
@@ -196,21 +215,26 @@ void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &ass
 			__builtin_memcpy(to, bytes->data(), bytes->size());
 		} else if (!move_reverse(request, std::get<wire::Segment>(piece->source), BlockReader(to),
 					 verbs::Direction::read)) {
-			return drop_reverse(request, "credits or memory");
+			return lose_reverse(request);
 		}
 	}
 	if (verbs::requests_of(request.transfers_) > endpoint_->sends().longest_chain())
-		return refuse_reverse(request, "too many segments");
+		return refuse_reverse(request, ReverseRequest::Refusal::chunks, "too many segments");
 	verbs::Chain chain = verbs::chain_of(request.transfers_);
 	request.watch(endpoint_->sends(), chain);
 	request.reads_ = chain;
+	wait_for_reverse_room(request, ReverseRequest::State::pulling);
+}
+
+void Transport::wait_for_reverse_room(ReverseRequest &request, ReverseRequest::State state) noexcept
+{
 	{
 		kernel::Guard guard(lock_);
-		request.state_ = ReverseRequest::State::pulling;
+		request.state_ = state;
 		reverse_waiting_.push_back(request);
 		reverse_waits_.store(true);
 	}
-	post_reverse_reads();
+	post_reverse();
 }
 
 /* Prepares an RDMA Read or Write. There is one of the connection's for each segment of each request. */
@@ -230,19 +254,28 @@ bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segme
 }
 
 /* Posts what the send queue has room for now. The rest has its turn when there is more. */
-void Transport::post_reverse_reads() noexcept
+void Transport::post_reverse() noexcept
 {
 	for (;;) {
-		kernel::Guard guard(lock_);
-		ReverseRequest *const request = reverse_waiting_.front();
-		if (!request)
-			return reverse_waits_.store(false);
-		if (!endpoint_->sends().reserve(request->reads_.count))
-			return;
-		reverse_waiting_.remove(*request);
-		reverse_moving_.push_back(*request);
-		/* Where it fails, the connection is being closed: sweep_reverse() will come by. */
-		(void)endpoint_->sends().post(request->reads_, *request);
+		ReverseRequest *request;
+		{
+			kernel::Guard guard(lock_);
+			request = reverse_waiting_.front();
+			if (!request)
+				return reverse_waits_.store(false);
+			const bool is_refused = request->state_ == ReverseRequest::State::refused;
+			if (!endpoint_->sends().reserve(is_refused ? 1 : request->reads_.count))
+				return;
+			reverse_waiting_.remove(*request);
+			if (!is_refused) {
+				reverse_moving_.push_back(*request);
+				/* Where it fails, the connection is being closed: sweep_reverse() will come by. */
+				(void)endpoint_->sends().post(request->reads_, *request);
+				continue;
+			}
+		}
+		send_refusal(*request);
+		keep_reverse(*request);
 	}
 }
 
@@ -270,7 +303,7 @@ void Transport::reverse_moved(ReverseRequest &request) noexcept
 void Transport::serve_reverse(ReverseRequest &request) noexcept
 {
 	if (!proto::payload_is_call(request.stream(), request.call().xid))
-		return refuse_reverse(request, "no call with the XID of the header");
+		return refuse_reverse(request, ReverseRequest::Refusal::chunks, "no call with the XID of the header");
 	rpc_rqst *const rqst = request.give(xprt_);
 	bool served;
 	{
@@ -279,13 +312,23 @@ void Transport::serve_reverse(ReverseRequest &request) noexcept
 		served = reverse_sessions_ != 0 && rpcordma_reverse_enqueue(xprt_, rqst);
 	}
 	if (!served)
-		drop_reverse(request, "nobody serves it");
+		refuse_reverse(request, ReverseRequest::Refusal::unserved, "nobody serves it");
 }
 
-void Transport::refuse_reverse(ReverseRequest &request, const char *reason) noexcept
+/* Answers it when there is room for that: it keeps its credit until then, so that few wait. */
+void Transport::refuse_reverse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
 {
-	answer_error(request);
-	drop_reverse(request, reason);
+	rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(request.call().xid), reason);
+	reverse_transfers_.finish(request.transfers_);
+	request.refusal_ = refusal;
+	wait_for_reverse_room(request, ReverseRequest::State::refused);
+}
+
+/* There is no memory to carry it out, and waiting for some is not for this context. */
+void Transport::lose_reverse(ReverseRequest &request) noexcept
+{
+	drop_reverse(request, "credits or memory");
+	give_up(no_memory);
 }
 
 void Transport::drop_reverse(ReverseRequest &request, const char *reason) noexcept
@@ -327,23 +370,41 @@ void Transport::close_reverse(unsigned int sessions) noexcept
 	reverse_idle_ = nullptr;
 }
 
-/* ERR_CHUNK, if there is room for it now. */
-void Transport::answer_error(ReverseRequest &request) noexcept
+/* In room that is reserved for it. */
+void Transport::send_refusal(ReverseRequest &request) noexcept
 {
-	verbs::SendBuffer *const buffer = endpoint_->sends().begin(1, kernel::GFP_ATTEMPT);
-	if (!buffer)
-		return;
+	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_ATTEMPT);
+	if (!buffer) {
+		endpoint_->sends().release(1);
+		return give_up(no_memory);
+	}
 	std::uint32_t credits;
 	{
 		kernel::Guard guard(lock_);
 		credits = reverse_grant();
 		give_credit_back(request);
 	}
-	const auto size =
-		wire::encode_error(buffer->bytes(), request.call().xid, RPCRDMA_V1, credits, wire::ChunkError{});
-	if (!size)
-		return endpoint_->sends().abandon(*buffer, 1);
-	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(*size), {}, {});
+	/* Where it fails, the connection is being closed. */
+	(void)endpoint_->sends().post(*buffer, fill_refusal(request, credits, buffer->bytes()), {}, {});
+}
+
+/* Returns its size. */
+std::uint32_t Transport::fill_refusal(const ReverseRequest &request, std::uint32_t credits,
+				      std::span<std::byte> message) noexcept
+{
+	const wire::Xid xid = request.call().xid;
+	const bool is_unserved = request.refusal_ == ReverseRequest::Refusal::unserved;
+	const auto header = is_unserved ? wire::encode_returned_msg(message, xid, credits, wire::ReturnedChunks{}) :
+					  wire::encode_error(message, xid, RPCRDMA_V1, credits, wire::ChunkError{});
+	/* Both are shorter than any threshold. */
+	if (!header)
+		bug("a refusal's header is too long");
+	const auto size = static_cast<std::uint32_t>(*header);
+	if (!is_unserved)
+		return size;
+	const proto::UnservedReply reply = proto::unserved_reply(xid);
+	__builtin_memcpy(message.subspan(size, reply.size()).data(), reply.data(), reply.size());
+	return size + static_cast<std::uint32_t>(reply.size());
 }
 
 std::size_t Transport::reverse_size() noexcept
@@ -387,7 +448,10 @@ int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 		return -kernel::ENOBUFS;
 	case Sent::too_large:
 		/* An errno would be taken for that of whichever task sends at the moment. */
-		answer_error(request);
+		if (!endpoint_->sends().reserve(1))
+			return -kernel::ENOBUFS;
+		request.refusal_ = ReverseRequest::Refusal::chunks;
+		send_refusal(request);
 		break;
 	case Sent::not_connected:
 		close();

@@ -45,10 +45,19 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 
 	explicit ReverseRequest(Transport &owner) noexcept;
 
+	/* What the transport answers where a service does not. */
+	enum class Refusal : std::uint8_t {
+		/* ERR_CHUNK. */
+		chunks,
+		/* PROG_UNAVAIL. */
+		unserved,
+	};
 	/* Guarded by the transport's lock. */
 	enum class State : std::uint8_t {
 		/* Its chunks are read. */
 		pulling,
+		/* It is refused, once there is room for that. */
+		refused,
 		/* sunrpc has it. */
 		served,
 		/* sunrpc has it, and its Reply is written to its Reply chunk. */
@@ -60,6 +69,7 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 	Counted counted_{live_objects.requests};
 	Transport &owner_;
 	State state_ = State::served;
+	Refusal refusal_ = Refusal::chunks;
 	/* It has not been answered. Guarded likewise. */
 	bool holds_credit_ = false;
 	/* The number of the connection that the Call came on. Guarded likewise. */

@@ -158,6 +158,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* reverse.cc */
 	friend class ReverseRequest;
 	void reverse_call(const proto::Call &call, wire::Bytes message) noexcept;
+	[[nodiscard]] bool take_reverse_credit() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] ReverseRequest *reverse_request(std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool has_reverse_session() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* What is granted: as long as no service has awaited Calls on this connection, one that is answered with an error. */
@@ -174,12 +175,18 @@ class Transport final : private verbs::Endpoint::User {
 	template <typename Next>
 	[[nodiscard]] bool move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
 					verbs::Direction direction) noexcept;
-	void post_reverse_reads() noexcept RPCORDMA_EXCLUDES(lock_);
+	void wait_for_reverse_room(ReverseRequest &request, ReverseRequest::State state) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+	void post_reverse() noexcept RPCORDMA_EXCLUDES(lock_);
 	void reverse_moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void serve_reverse(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void refuse_reverse(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void refuse_reverse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+	void lose_reverse(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void drop_reverse(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
-	void answer_error(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] static std::uint32_t fill_refusal(const ReverseRequest &request, std::uint32_t credits,
+							std::span<std::byte> message) noexcept;
 	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] Sent transmit_reverse(ReverseRequest &request, const xdr_buf &reply) noexcept
@@ -220,7 +227,7 @@ class Transport final : private verbs::Endpoint::User {
 	std::uint32_t abandoned_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t unclaimed_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::List<ReverseRequest> reverse_free_ RPCORDMA_GUARDED_BY(lock_);
-	/* Those whose RDMA Reads wait for room, and those whose RDMA Reads or Writes are posted. */
+	/* Those whose RDMA Reads or refusals wait for room, and those whose RDMA Reads or Writes are posted. */
 	kernel::List<ReverseRequest> reverse_waiting_ RPCORDMA_GUARDED_BY(lock_);
 	/* Whether there are some of the former, for a look without the lock. */
 	std::atomic<bool> reverse_waits_{false};

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "proto/reverse.hh"
 
+#include <utility>
+
 #include "proto/arrival.hh"
+#include "proto/rpc_message.hh"
 
 namespace rpcordma::proto {
+
+namespace {
+
+/// Words of an RPC Reply (RFC 5531, 9).
+constexpr std::uint32_t rpc_accepted = 0;
+constexpr std::uint32_t auth_none = 0;
+constexpr std::uint32_t program_unavailable = 1;
+
+} // namespace
 
 std::optional<ReversePlan> plan_reverse_call(std::uint32_t call_size, std::uint32_t reply_size,
 					     const ReverseRoom &room) noexcept
@@ -39,6 +51,17 @@ std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept
 	if (!wire::decode(message))
 		return std::nullopt;
 	return fixed->xid;
+}
+
+UnservedReply unserved_reply(wire::Xid call) noexcept
+{
+	const std::array<std::uint32_t, 6> words{
+		std::to_underlying(call), std::to_underlying(MessageType::reply), rpc_accepted, auth_none, 0,
+		program_unavailable};
+	UnservedReply reply{};
+	for (std::size_t i = 0; i < words.size(); ++i)
+		wire::store_u32(std::span(reply).subspan(i * wire::xdr_unit).first<wire::xdr_unit>(), words[i]);
+	return reply;
 }
 
 } // namespace rpcordma::proto

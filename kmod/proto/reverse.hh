@@ -2,6 +2,7 @@
 /// How a responder's own Call, in the reverse direction, travels (RFC 8167, 5.3).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -48,5 +49,9 @@ struct ReverseRoom {
 /// The XID of the Call that an RDMA_ERROR ends (rfc5666bis-04, 5.5); none where the message is something else, or an error
 /// that cannot be decoded. A responder's Calls are the only ones that it may get such an answer to.
 [[nodiscard]] std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept;
+
+/// The Reply to a Call that no program serves: PROG_UNAVAIL (RFC 5531, 9).
+using UnservedReply = std::array<std::byte, 6 * wire::xdr_unit>;
+[[nodiscard]] UnservedReply unserved_reply(wire::Xid call) noexcept;
 
 } // namespace rpcordma::proto
