@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/unit/support.hh"
 
+#include <deque>
+#include <random>
+
+#include "proto/grants.hh"
 #include "proto/reply.hh"
 #include "proto/reverse.hh"
 
@@ -118,6 +122,140 @@ TEST(ReverseRefusal, IsNoOtherMessage)
 	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
 	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0}));
 	EXPECT_FALSE(refused({7, 1, 3, 1, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+}
+
+/// A responder, and a requester that makes use of all that it may: every Call that the grant allows is sent, every Call of the
+/// reverse direction is answered at once. Receives are never more than asked for.
+class Connection {
+    public:
+	Connection(std::uint32_t spare, std::uint32_t seed)
+		: spare_(spare)
+		, random_(seed)
+	{
+		grants_.requested(most);
+		provide(grants_.in_force());
+	}
+
+	/// Whether so many steps go by without a message that finds no Receive.
+	bool lasts(int steps)
+	{
+		while (steps-- > 0 && !is_short_)
+			step();
+		return !is_short_;
+	}
+
+    private:
+	static constexpr std::uint32_t most = 32;
+	static constexpr std::uint32_t window = 2;
+	enum class Kind : std::uint8_t { call, reply };
+
+	void step()
+	{
+		switch (random_() % 5) {
+		case 0:
+			if (calls_ < grants_.in_force()) {
+				++calls_;
+				arrives(Kind::call);
+			}
+			break;
+		case 1:
+			call_back();
+			break;
+		case 2:
+			answer_call_back();
+			break;
+		case 3:
+			look();
+			break;
+		case 4:
+			answer();
+			break;
+		}
+	}
+	void arrives(Kind kind)
+	{
+		is_short_ |= unseen_.size() == posted_;
+		unseen_.push_back(kind);
+	}
+	void call_back()
+	{
+		if (called_back_ < window) {
+			++called_back_;
+			++unanswered_;
+		}
+	}
+	void answer_call_back()
+	{
+		if (unanswered_ != 0) {
+			--unanswered_;
+			arrives(Kind::reply);
+		}
+	}
+	/// The completion of a Receive.
+	void look()
+	{
+		if (unseen_.empty())
+			return;
+		const Kind kind = unseen_.front();
+		unseen_.pop_front();
+		--posted_;
+		if (kind == Kind::call) {
+			EXPECT_TRUE(grants_.arrived());
+		} else {
+			--called_back_;
+			/* Before the Receives are seen to. */
+			call_back();
+			answer_call_back();
+		}
+		provide(grants_.in_force());
+	}
+	void answer()
+	{
+		if (grants_.outstanding() == 0)
+			return;
+		grants_.done();
+		const std::uint32_t credits = grants_.next();
+		provide(credits);
+		grants_.announced(credits);
+		--calls_;
+	}
+	void provide(std::uint32_t credits)
+	{
+		posted_ = std::max(posted_, grants_.receives_for(credits) + spare_);
+	}
+
+	const std::uint32_t spare_;
+	std::mt19937 random_;
+	proto::Grants grants_{most};
+	/// Receives, those of messages that nobody has looked at among them.
+	std::uint32_t posted_ = 0;
+	std::deque<Kind> unseen_;
+	/// Without a Reply: Calls; those of the reverse direction, as the responder knows and as the requester does.
+	std::uint32_t calls_ = 0;
+	std::uint32_t called_back_ = 0;
+	std::uint32_t unanswered_ = 0;
+	bool is_short_ = false;
+};
+
+/// Whether that is so for each of many orders of events.
+bool receives_suffice(std::uint32_t spare)
+{
+	for (std::uint32_t seed = 0; seed < 200; ++seed) {
+		if (!Connection(spare, seed).lasts(2000))
+			return false;
+	}
+	return true;
+}
+
+TEST(ReverseReceives, AreThereForEveryReply)
+{
+	EXPECT_TRUE(receives_suffice(proto::receives_for_reverse_replies(2)));
+}
+
+TEST(ReverseReceives, OneFewer_IsTooFew)
+{
+	EXPECT_FALSE(receives_suffice(proto::receives_for_reverse_replies(2) - 1));
+	EXPECT_FALSE(receives_suffice(1));
 }
 
 TEST(UnservedReply, SaysThatThereIsNoSuchProgram)

@@ -50,6 +50,13 @@ struct ReverseRoom {
 /// that cannot be decoded. A responder's Calls are the only ones that it may get such an answer to.
 [[nodiscard]] std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept;
 
+/// How many Receives a responder keeps posted for the Replies to so many Calls, beside those for Calls of the forward direction
+/// (RFC 8167, 4.3.2): one more, because a Reply lets the next Call go before its own Receive is posted again.
+[[nodiscard]] constexpr std::uint32_t receives_for_reverse_replies(std::uint32_t calls) noexcept
+{
+	return calls + 1;
+}
+
 /// The Reply to a Call that no program serves: PROG_UNAVAIL (RFC 5531, 9).
 using UnservedReply = std::array<std::byte, 6 * wire::xdr_unit>;
 [[nodiscard]] UnservedReply unserved_reply(wire::Xid call) noexcept;

@@ -214,7 +214,7 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 
 std::uint32_t Connection::receives_needed() noexcept
 {
-	return grants_.receives_for(grants_.in_force()) + 1;
+	return grants_.receives_for(grants_.in_force()) + least_spare;
 }
 
 /* Replies see to enough Receives; here, to those that are used up while no Reply is sent. */

@@ -23,13 +23,13 @@ struct ConnectRequest;
 /* Receives beyond those that the grant covers: so many Calls too many are noticed, not made to wait by the device, and the
  * Replies of the reverse direction find one. Also how many more are made when some have to be made. */
 inline constexpr std::uint32_t spare_receives = 8;
-/* Of those, what is posted when a Reply is sent. The others are posted when it comes to less, in one go. */
-inline constexpr std::uint32_t least_spare = 2;
 /* For how long a Reply waits for something to happen in a send queue that is full, and an RDMA Read or Write for a
  * registration. A requester that does not take its Replies for so long has lost them. */
 inline constexpr unsigned long patience = 15 * kernel::HZ;
 /* Calls that the server may have outstanding in the reverse direction. */
 inline constexpr std::uint32_t reverse_credits = 2;
+/* Of the spare Receives, those that are posted at any time. The others are posted when it comes to less, in one go. */
+inline constexpr std::uint32_t least_spare = proto::receives_for_reverse_replies(reverse_credits);
 
 /* Owned by sunrpc through the reference count of its svc_xprt. */
 class Connection final : public kernel::Heap, private verbs::Endpoint::User {
