@@ -255,16 +255,32 @@ bool Transport::check_remote_invalidation(Request &request, const verbs::Receive
 	return false;
 }
 
-/* A message that is no reply to a waiting call has nothing to invalidate: if it did, some other call may have lost memory,
- * or a call that was killed meanwhile, which cannot be told apart. */
+/* A message that is no reply to a waiting call has nothing to invalidate, unless the call was killed, or its memory is being
+ * taken back: then the handle is nobody's (RFC 8797, 4.1). Where it is another call's, that has lost memory. */
 void Transport::check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noexcept
 {
 	u32 invalidated;
-	if (!buffer.invalidated(invalidated))
+	if (!buffer.invalidated(invalidated) || !is_in_use(wire::Handle{invalidated}))
 		return;
 	rpcordma_trace_invalidation_not_offered(peer(), 0, invalidated);
 	rpcordma_log_peer("%pISpc: a message that answers no call invalidates a handle: 0x%08x", peer(), invalidated);
 	give_up("invalidation not offered");
+}
+
+bool Transport::is_in_use(wire::Handle handle) noexcept
+{
+	bool found = false;
+	const auto compare = [&](const verbs::Registration &registration) {
+		found = found || registration.handle() == handle;
+	};
+	kernel::Guard guard(lock_);
+	advertising_.for_each([&](Request &request) {
+		if (request.memory_ != Request::Memory::advertised)
+			return;
+		request.reads_.for_each(compare);
+		request.room_.for_each(compare);
+	});
+	return found;
 }
 
 /* Sees to the invalidation of all that the peer has not invalidated. */

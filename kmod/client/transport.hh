@@ -141,6 +141,8 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
 	void check_stray_invalidation(const verbs::ReceiveBuffer &buffer) noexcept;
+	/* Whether a call that awaits its reply has offered memory by this handle. */
+	[[nodiscard]] bool is_in_use(wire::Handle handle) noexcept RPCORDMA_EXCLUDES(lock_);
 	void invalidated(Request &request) noexcept;
 	void finish(Request &request) noexcept;
 	[[nodiscard]] int take_reply(Request &request) noexcept;
