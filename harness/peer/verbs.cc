@@ -209,7 +209,7 @@ Connection::State::State(cm::Channel of, cm::Id with, const ConnectionSettings &
 	, domain(device::make_domain(id->verbs))
 	, completion_channel(device::make_completion_channel(id->verbs))
 	, completion_queue(device::make_completion_queue(id->verbs, completion_channel.get(), SEND_QUEUE + receives))
-	, receive_buffers(domain.get(), receives * receive_size, IBV_ACCESS_LOCAL_WRITE)
+	, receive_buffers(domain.get(), std::max(receives, 1U) * receive_size, IBV_ACCESS_LOCAL_WRITE)
 {
 	create_queue_pair();
 	for (unsigned number = 0; number < receives; number++)

@@ -40,6 +40,45 @@ void rpcordma_sync_for_device(struct ib_device *device, u64 address, size_t size
 	ib_dma_sync_single_for_device(device, address, size, direction);
 }
 
+static int ready(struct rdma_cm_id *id, enum ib_qp_state state, const struct rdma_conn_param *wanted, u8 most_timeout)
+{
+	struct ib_qp_attr attributes = { .qp_state = state };
+	int mask = 0;
+	int error = rdma_init_qp_attr(id, &attributes, &mask);
+
+	if (error)
+		return error;
+	attributes.max_dest_rd_atomic = wanted->responder_resources;
+	attributes.max_rd_atomic = wanted->initiator_depth;
+	/* Zero stands for no end. */
+	attributes.timeout = attributes.timeout ? min(attributes.timeout, most_timeout) : most_timeout;
+	attributes.retry_cnt = min(attributes.retry_cnt, wanted->retry_count);
+	attributes.rnr_retry = min(attributes.rnr_retry, wanted->rnr_retry_count);
+	return ib_modify_qp(id->qp, &attributes, mask);
+}
+
+/* Left to itself, rdma_accept() readies the queue pair that it sees with whatever the requester has asked for. */
+int rpcordma_accept(struct rdma_cm_id *id, struct rdma_conn_param *wanted, u8 most_timeout)
+{
+	struct ib_qp *qp = id->qp;
+	int error;
+
+	if (!rdma_cap_ib_cm(id->device, id->port_num))
+		return rdma_accept(id, wanted);
+	error = ready(id, IB_QPS_INIT, wanted, most_timeout);
+	if (!error)
+		error = ready(id, IB_QPS_RTR, wanted, most_timeout);
+	if (!error)
+		error = ready(id, IB_QPS_RTS, wanted, most_timeout);
+	if (error)
+		return error;
+	wanted->qp_num = qp->qp_num;
+	id->qp = NULL;
+	error = rdma_accept(id, wanted);
+	id->qp = qp;
+	return error;
+}
+
 void rpcordma_list_init(struct scatterlist *list, unsigned int entries)
 {
 	sg_init_table(list, entries);

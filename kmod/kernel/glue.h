@@ -26,6 +26,8 @@ struct ib_recv_wr;
 struct ib_send_wr;
 struct net;
 struct page;
+struct rdma_cm_id;
+struct rdma_conn_param;
 struct rpc_rqst;
 struct rpc_task;
 struct rpc_wait_queue;
@@ -87,6 +89,9 @@ u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned i
 void rpcordma_unmap(struct ib_device *device, u64 address, size_t size, unsigned int direction);
 void rpcordma_sync_for_cpu(struct ib_device *device, u64 address, size_t size, unsigned int direction);
 void rpcordma_sync_for_device(struct ib_device *device, u64 address, size_t size, unsigned int direction);
+/* rdma_accept(), which retries no more often than `wanted` says, and waits for an answer for no longer than a time-out
+ * (4.096 us * 2^n) of `most_timeout`, whatever the requester has asked for. The handler is locked. Process context. */
+int rpcordma_accept(struct rdma_cm_id *id, struct rdma_conn_param *wanted, u8 most_timeout);
 void rpcordma_list_init(struct scatterlist *list, unsigned int entries);
 void rpcordma_list_set(struct scatterlist *entry, struct page *page, unsigned int length, unsigned int offset);
 void rpcordma_list_end(struct scatterlist *last, bool end);

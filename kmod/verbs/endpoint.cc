@@ -19,6 +19,9 @@ constexpr unsigned long resolve_ms = 5000;
 constexpr std::uint32_t first_send_buffers = 8;
 /* Attempts of the device before the connection is lost: few, so that another path is tried soon. */
 constexpr u8 retries = 6;
+/* The longest that one attempt may wait for its acknowledgement, where the requester says how long: 4.096 us * 2^20, some
+ * four seconds. With the retries, what is sent to a peer that has vanished fails after some half a minute. */
+constexpr u8 most_ack_timeout = 20;
 
 DeviceLimits limits_of(ib_device *device)
 {
@@ -185,9 +188,10 @@ bool Endpoint::accept(u8 reads, u8 own_reads) noexcept
 	field::rdma_conn_param::private_data_len(wanted) = private_data.size();
 	field::rdma_conn_param::initiator_depth(wanted) = reads_;
 	field::rdma_conn_param::responder_resources(wanted) = own_reads;
+	field::rdma_conn_param::retry_count(wanted) = retries;
 	field::rdma_conn_param::rnr_retry_count(wanted) = retries;
 	rdma_lock_handler(id_);
-	const int error = rdma_accept(id_, wanted);
+	const int error = rpcordma_accept(id_, wanted, most_ack_timeout);
 	rdma_unlock_handler(id_);
 	return error == 0;
 }
