@@ -57,7 +57,7 @@ class Machine:
         self.profiler = profiler
         counting = profiler.options if profiler else []
         self.guest = Guest("bench", kernel, logs, Hardware(
-            memory="4G", processors=1, processor_options=[*INSTRUCTION_COUNTING, *counting],
+            memory="4G", processors=1, processor_options=[*INSTRUCTION_COUNTING, *counting], has_own_time=True,
             kernel_options=KERNEL_OPTIONS))
 
     def start(self) -> None:

@@ -16,3 +16,7 @@ class LabTimeout(LabError):
 
 class CommandFailed(LabError):
     """A command in a guest had another exit status than 0."""
+
+
+class WrongClock(LabError):
+    """A guest's clock does not go as the host's does."""

@@ -16,13 +16,19 @@ from pathlib import Path
 from typing import TextIO
 
 from lab.accel import QEMU, acceleration
-from lab.errors import CommandFailed, GuestDied, LabError, LabTimeout
+from lab.errors import CommandFailed, GuestDied, LabError, LabTimeout, WrongClock
 from lab.kernel import Kernel
 from lab.module import guest_module
 from lab.paths import GUEST_SCRIPTS
 from lab.run import SIDE_BY_SIDE
 
 BOOT_SECONDS = 180
+# For so long a clock is looked at, and it may be so far out. One that is wrong is so by a factor: on a busy host a kernel
+# takes the processor's counter for slower than it is, and then every time limit in the guest is too short.
+CLOCK_SECONDS = 0.5
+CLOCK_TOLERANCE = 0.25
+# Uptimes are in hundredths.
+CLOCK_UNIT = 0.02
 # Emulated processors run into breakpoints that are gone: harness/guest/stale-breakpoint says why.
 SURVIVES_QEMU = "stale-breakpoint"
 # The kernel speaks of its own mistakes in these words. A test in whose guest it does so has failed.
@@ -101,6 +107,8 @@ class Hardware:
     processors: int = 1 if SIDE_BY_SIDE else 2
     # QEMU's options for the processors, where they shall not be the fastest that work here.
     processor_options: list[str] = field(default_factory=list)
+    # Its clock counts something else than the host's time.
+    has_own_time: bool = False
     disks: list[Path] = field(default_factory=list)
     network: list[str] = field(default_factory=list)
     kernel_options: str = ""
@@ -151,8 +159,33 @@ class Guest:
     def wait_until_ready(self, timeout: float = BOOT_SECONDS) -> None:
         """Waits until the agent in the guest answers."""
         self.wait_for(lambda: self._ready, timeout, "its agent")
+        if not self._clock_is_right():
+            print(f"lab: {self.name}: the kernel's clock is wrong; the machine is started anew", flush=True)
+            self.kill()
+            self.start()
+            self.wait_for(lambda: self._ready, timeout, "its agent")
+            if not self._clock_is_right():
+                raise WrongClock(f"{self.name}: the kernel's clock is wrong, twice; is this host very busy? See "
+                                 f"'tsc' in {self.console_log}")
         if not self.kernel.is_installed:
             self.run(f"ln -s {self.kernel.modules} /lib/modules/")
+
+    def _clock_is_right(self) -> bool:
+        """Whether as much time passes in the guest as here, whatever the two looks at its clock take."""
+        if self.hardware.has_own_time:
+            return True
+        begin = time.monotonic()
+        before = self._uptime()
+        inner = time.monotonic()
+        time.sleep(CLOCK_SECONDS)
+        inner = time.monotonic() - inner
+        passed = self._uptime() - before
+        outer = time.monotonic() - begin
+        return inner * (1 - CLOCK_TOLERANCE) - CLOCK_UNIT <= passed <= outer * (1 + CLOCK_TOLERANCE) + CLOCK_UNIT
+
+    def _uptime(self) -> float:
+        """Seconds since the guest's kernel began."""
+        return float(self.read("/proc/uptime").split()[0])
 
     def kill(self) -> None:
         """Pulls the plug."""

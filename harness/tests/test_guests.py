@@ -6,8 +6,9 @@ import shlex
 import subprocess
 
 import pytest
+from conftest import LOG_DIRECTORY
 
-from lab import Pair
+from lab import Guest, Hardware, Pair, WrongClock
 from lab.accel import QEMU, TCG, acceleration
 
 pytestmark = [pytest.mark.about("client"), pytest.mark.clients("6.12"), pytest.mark.once_per_pair]
@@ -41,6 +42,22 @@ def test_an_emulated_machine_survives_its_emulator(pair: Pair) -> None:
     survived = pair.client.output(f"bash -c {shlex.quote(CHANGE_CODE)}", timeout=300)
     if int(survived) == 0:
         pytest.skip("none was met this time")
+
+
+# Its kernel takes the processor's counter for as slow as no processor's is.
+WRONG_CLOCK = "no-kvmclock tsc_early_khz=300000"
+
+
+def test_a_machine_whose_clock_is_wrong_is_started_anew(pair: Pair, capsys: pytest.CaptureFixture[str]) -> None:
+    """All time limits in it would be too short; where it is wrong again, nothing is tested there."""
+    guest = Guest("wrong-clock", pair.client.kernel, LOG_DIRECTORY, Hardware(memory="512M", kernel_options=WRONG_CLOCK))
+    guest.start()
+    try:
+        with pytest.raises(WrongClock, match="wrong, twice"):
+            guest.wait_until_ready()
+    finally:
+        guest.kill()
+    assert capsys.readouterr().out.count("the machine is started anew") == 1
 
 
 def qemu_version() -> tuple[int, ...]:
