@@ -23,8 +23,8 @@ from lab.paths import GUEST_SCRIPTS
 from lab.run import SIDE_BY_SIDE
 
 BOOT_SECONDS = 180
-# For so long a clock is looked at, and it may be so far out. One that is wrong is so by a factor: on a busy host a kernel
-# takes the processor's counter for slower than it is, and then every time limit in the guest is too short.
+# For so long a clock is looked at, and it may be so far out. One that is wrong is so by a factor: on a busy host a
+# kernel takes the processor's counter for slower than it is, and then every time limit in the guest is too short.
 CLOCK_SECONDS = 0.5
 CLOCK_TOLERANCE = 0.25
 # Uptimes are in hundredths.
