@@ -76,5 +76,91 @@ TEST(RejectReason, HasTheInfiniBandNumbers)
 	EXPECT_EQ(std::to_underlying(RejectReason::consumer_defined), 28);
 }
 
+constexpr std::uint64_t soon = Reconnection::lasting_ms - 1;
+constexpr std::uint64_t late = Reconnection::lasting_ms;
+
+TEST(Reconnection, AtFirst_IsAtOnce)
+{
+	EXPECT_FALSE(Reconnection().backs_off());
+}
+
+TEST(Reconnection, AfterAnAttemptThatFailedSoon_BacksOff)
+{
+	Reconnection reconnection;
+	reconnection.begin();
+	reconnection.failed(soon);
+	EXPECT_TRUE(reconnection.backs_off());
+	reconnection.begin();
+	EXPECT_FALSE(reconnection.backs_off());
+	reconnection.failed(0);
+	EXPECT_TRUE(reconnection.backs_off());
+}
+
+TEST(Reconnection, AfterAnAttemptThatNobodyAnsweredForLong_IsAtOnce)
+{
+	Reconnection reconnection;
+	reconnection.begin();
+	reconnection.failed(late);
+	EXPECT_FALSE(reconnection.backs_off());
+}
+
+TEST(Reconnection, AfterAConnectionWithAReply_IsAtOnceWhoeverEndsIt)
+{
+	for (const auto by : {Reconnection::By::requester, Reconnection::By::others}) {
+		Reconnection reconnection;
+		reconnection.begin();
+		reconnection.replied();
+		reconnection.ended(by, 0);
+		EXPECT_FALSE(reconnection.backs_off());
+	}
+}
+
+TEST(Reconnection, AfterAConnectionThatOthersEndedSoon_BacksOff)
+{
+	Reconnection reconnection;
+	reconnection.begin();
+	reconnection.ended(Reconnection::By::others, soon);
+	EXPECT_TRUE(reconnection.backs_off());
+}
+
+TEST(Reconnection, AfterAConnectionThatLasted_IsAtOnceWhoeverEndsIt)
+{
+	for (const auto by : {Reconnection::By::requester, Reconnection::By::others}) {
+		Reconnection reconnection;
+		for (int n = 0; n < 3; n++) {
+			reconnection.begin();
+			reconnection.ended(by, late);
+			EXPECT_FALSE(reconnection.backs_off());
+		}
+	}
+}
+
+TEST(Reconnection, AfterAConnectionThatTheRequesterEndedSoon_IsAtOnceOnce)
+{
+	Reconnection reconnection;
+	reconnection.begin();
+	reconnection.ended(Reconnection::By::requester, 0);
+	EXPECT_FALSE(reconnection.backs_off());
+	reconnection.begin();
+	reconnection.ended(Reconnection::By::requester, soon);
+	EXPECT_TRUE(reconnection.backs_off());
+	reconnection.begin();
+	reconnection.replied();
+	reconnection.ended(Reconnection::By::requester, soon);
+	EXPECT_FALSE(reconnection.backs_off());
+	reconnection.begin();
+	reconnection.ended(Reconnection::By::requester, soon);
+	EXPECT_FALSE(reconnection.backs_off());
+}
+
+TEST(Reconnection, WhatEndsAConnectionFirst_Counts)
+{
+	Reconnection reconnection;
+	reconnection.begin();
+	reconnection.ended(Reconnection::By::requester, 0);
+	reconnection.ended(Reconnection::By::others, 0);
+	EXPECT_FALSE(reconnection.backs_off());
+}
+
 } // namespace
 } // namespace rpcordma::unit

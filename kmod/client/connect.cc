@@ -43,7 +43,7 @@ void Transport::connect(rpc_task *task) noexcept
 	if (!xprt_lock_connect(xprt_, task, this))
 		return;
 	unsigned long delay = 0;
-	if (failed_) {
+	if (backs_off()) {
 		delay = xprt_reconnect_delay(xprt_);
 		xprt_reconnect_backoff(xprt_, first_delay);
 	}
@@ -71,10 +71,18 @@ void Transport::attempt() noexcept
 			.receive_size = rpcordma_max_inline_read,
 			.remote_invalidation = true},
 	};
-	/* From here on a loss of the connection may set it again. */
-	failed_ = false;
+	useful_ = false;
+	{
+		kernel::Guard guard(reconnection_lock_);
+		connect_began_ = rpcordma_jiffies();
+		reconnection_.begin();
+	}
 	const proto::ConnectOutcome outcome = connect_to(wishes);
 	const bool connected = outcome == proto::ConnectOutcome::connected;
+	if (!connected) {
+		kernel::Guard guard(reconnection_lock_);
+		reconnection_.failed(since_connect_began());
+	}
 
 	rpcordma_xprt_clear_connecting(xprt_);
 	if (connected) {
@@ -87,7 +95,6 @@ void Transport::attempt() noexcept
 					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
 	} else {
-		failed_ = true;
 		rpcordma_trace_connect_failed(peer(), verbs::name_of(outcome));
 	}
 	/* Those that wait are to look again, or are told why there is no connection. Not after the lock is given up: a Call
@@ -102,7 +109,6 @@ proto::ConnectOutcome Transport::connect_to(const verbs::EndpointWishes &wishes)
 	auto endpoint = verbs::Endpoint::create(wishes, *this);
 	if (!endpoint)
 		return endpoint.error();
-	useful_ = false;
 	{
 		kernel::Guard guard(lock_);
 		endpoint_ = std::move(*endpoint);
@@ -193,7 +199,7 @@ void Transport::break_off() noexcept
 void Transport::give_up(const char *reason) noexcept
 {
 	rpcordma_trace_disconnect(peer(), reason, "");
-	lost();
+	end(proto::Reconnection::By::requester);
 }
 
 void Transport::set_timeouts(unsigned long connect, unsigned long reconnect) noexcept
@@ -218,10 +224,37 @@ const sockaddr *Transport::peer() const noexcept
 
 void Transport::lost() noexcept
 {
-	/* A responder that accepts connections and ends them at once is not asked again at once. */
-	if (!useful_)
-		failed_ = true;
+	end(proto::Reconnection::By::others);
+}
+
+void Transport::end(proto::Reconnection::By by) noexcept
+{
+	{
+		kernel::Guard guard(reconnection_lock_);
+		reconnection_.ended(by, since_connect_began());
+	}
 	xprt_force_disconnect(xprt_);
+}
+
+/* The first Reply of a connection has come. */
+void Transport::useful() noexcept
+{
+	useful_ = true;
+	field::rpc_xprt::reestablish_timeout(xprt_) = 0;
+	kernel::Guard guard(reconnection_lock_);
+	reconnection_.replied();
+}
+
+bool Transport::backs_off() noexcept
+{
+	kernel::Guard guard(reconnection_lock_);
+	return reconnection_.backs_off();
+}
+
+/* In milliseconds. */
+std::uint64_t Transport::since_connect_began() const noexcept
+{
+	return std::uint64_t{rpcordma_jiffies() - connect_began_} * 1000 / kernel::HZ;
 }
 
 } // namespace rpcordma::client

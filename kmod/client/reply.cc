@@ -133,8 +133,8 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	}
 	if (grant != proto::Grant::usual) [[unlikely]]
 		unusual_grant(message, grant);
-	if (!useful_.exchange(true))
-		field::rpc_xprt::reestablish_timeout(xprt_) = 0;
+	if (!useful_.load()) [[unlikely]]
+		useful();
 	request.reply_ = &buffer;
 	request.verdict_ = judge(message, request.offer());
 	if (!check_remote_invalidation(request, buffer))

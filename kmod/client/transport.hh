@@ -199,6 +199,10 @@ class Transport final : private verbs::Endpoint::User {
 	void sweep_reverse() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	[[nodiscard]] const sockaddr *peer() const noexcept;
+	void useful() noexcept RPCORDMA_EXCLUDES(reconnection_lock_);
+	[[nodiscard]] bool backs_off() noexcept RPCORDMA_EXCLUDES(reconnection_lock_);
+	[[nodiscard]] std::uint64_t since_connect_began() const noexcept RPCORDMA_REQUIRES(reconnection_lock_);
+	void end(proto::Reconnection::By by) noexcept RPCORDMA_EXCLUDES(reconnection_lock_);
 	void lost() noexcept override;
 	void room() noexcept override;
 
@@ -209,9 +213,11 @@ class Transport final : private verbs::Endpoint::User {
 	kernel::Opaque<delayed_work> connect_work_;
 	/* This mount's, where it is not the default. */
 	kernel::Opaque<rpc_timeout> timeout_;
-	/* Whether the last attempt to connect came to nothing: the next ones follow each other slower and slower. */
-	std::atomic<bool> failed_{false};
-	/* Whether this connection has brought a reply. */
+	kernel::SpinLock reconnection_lock_{"Transport::reconnection_"};
+	proto::Reconnection reconnection_ RPCORDMA_GUARDED_BY(reconnection_lock_);
+	/* When the last attempt to connect began, in jiffies. */
+	unsigned long connect_began_ RPCORDMA_GUARDED_BY(reconnection_lock_) = 0;
+	/* Whether this connection has brought a reply, for a look without the lock. */
 	std::atomic<bool> useful_{false};
 
 	/* The send lock of sunrpc's covers changes; what runs without that lock looks under lock_. Completions may use

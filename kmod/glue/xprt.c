@@ -86,14 +86,13 @@ static void reply_awaited(struct rpc_task *task)
 		rpcordma_client_unanswered(request, task->tk_status == -ETIMEDOUT);
 }
 
+/* For the whole of rq_timeout, also where rq_majortimeo is sooner: that counts from the RPC's beginning, and the Call may have
+ * gone out on this connection just now. An RPC whose time is over ends that much later. */
 static void wait_for_reply(struct rpc_task *task)
 {
 	struct rpc_rqst *request = task->tk_rqstp;
-	unsigned long end = jiffies + request->rq_timeout;
 
-	if (time_after(end, request->rq_majortimeo))
-		end = request->rq_majortimeo;
-	rpc_sleep_on_timeout(&request->rq_xprt->pending, task, reply_awaited, end);
+	rpc_sleep_on_timeout(&request->rq_xprt->pending, task, reply_awaited, jiffies + request->rq_timeout);
 }
 
 static const struct rpc_xprt_ops operations = {

@@ -2,6 +2,7 @@
 #include "proto/connection.hh"
 
 #include <algorithm>
+#include <utility>
 
 namespace rpcordma::proto {
 namespace {
@@ -46,6 +47,33 @@ ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept
 		break;
 	}
 	return ConnectOutcome::no_device;
+}
+
+void Reconnection::begin() noexcept
+{
+	has_ended_ = false;
+	is_useful_ = false;
+	backs_off_ = false;
+}
+
+void Reconnection::failed(std::uint64_t ms) noexcept
+{
+	backs_off_ = ms < lasting_ms;
+}
+
+void Reconnection::replied() noexcept
+{
+	is_useful_ = true;
+	is_spent_ = false;
+}
+
+void Reconnection::ended(By by, std::uint64_t ms) noexcept
+{
+	if (std::exchange(has_ended_, true))
+		return;
+	if (is_useful_ || ms >= lasting_ms)
+		return;
+	backs_off_ = by == By::others || std::exchange(is_spent_, true);
 }
 
 } // namespace rpcordma::proto

@@ -58,4 +58,41 @@ enum class ConnectOutcome : std::uint8_t {
 /// What an attempt to connect has come to. `reason` says something only where the event is `rejected`.
 [[nodiscard]] ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept;
 
+/// Whether a requester connects again at once, or backs off. No attempts follow each other without bound: each has to have
+/// taken long, or to have led to a Reply, or the next one waits. The caller serialises the calls.
+class Reconnection {
+    public:
+	/// What has lasted so long has kept the rate of attempts low by itself.
+	static constexpr std::uint64_t lasting_ms = 20'000;
+
+	/// Who had a connection end.
+	enum class By : std::uint8_t {
+		/// For a Reply that did not come, say: another connection may bring it.
+		requester,
+		/// Or the network, or a device.
+		others,
+	};
+
+	/// An attempt begins.
+	void begin() noexcept;
+	/// It has failed, `ms` milliseconds later.
+	void failed(std::uint64_t ms) noexcept;
+	/// The connection has brought its first Reply.
+	void replied() noexcept;
+	/// A connection ends that was begun `ms` milliseconds ago. What ends it first counts.
+	void ended(By by, std::uint64_t ms) noexcept;
+	/// Whether the next attempt has to wait.
+	[[nodiscard]] bool backs_off() const noexcept
+	{
+		return backs_off_;
+	}
+
+    private:
+	bool has_ended_ = false;
+	bool is_useful_ = false;
+	bool backs_off_ = false;
+	/// Since the last Reply the requester has ended a connection early once.
+	bool is_spent_ = false;
+};
+
 } // namespace rpcordma::proto

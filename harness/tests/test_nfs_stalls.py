@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The server's storage stands still for longer than a client waits for a Reply, and goes on."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from expectations import mounted
+from workloads import guest_python
+
+from lab import Pair
+from lab.nfs import script
+
+# After the storage is well again, each reader has to have read something within so many seconds.
+SECONDS_TO_GO_ON = 10
+FILE_MEBIBYTES = 32
+# Linux's own.
+USUAL_LEASE = 90
+
+
+@contextmanager
+def export_on_a_disk_that_can_stop(pair: Pair) -> Iterator[None]:
+    """An export named "stop" on a disk of its own; what nfsd itself has to write is elsewhere."""
+    server = pair.server
+    server.run("modprobe -a loop dm_mod && truncate -s 64M /tmp/stop && losetup /dev/loop7 /tmp/stop && "
+               "export DM_DISABLE_UDEV=1 && dmsetup create stop --table '0 131072 linear /dev/loop7 0' && "
+               "mkfs.ext4 -q /dev/mapper/stop && mkdir /srv/nfs/stop && mount /dev/mapper/stop /srv/nfs/stop && "
+               f"dd if=/dev/urandom of=/srv/nfs/stop/file bs=1M count={FILE_MEBIBYTES} status=none && "
+               "exportfs -o ro,insecure,no_subtree_check,sec=sys,fsid=7 '*:/srv/nfs/stop'", timeout=120)
+    yield
+    server.run("exportfs -u '*:/srv/nfs/stop' && umount /srv/nfs/stop && DM_DISABLE_UDEV=1 dmsetup remove stop && "
+               "losetup -d /dev/loop7 && rm -r /tmp/stop /srv/nfs/stop", timeout=120)
+
+
+@contextmanager
+def usual_lease(pair: Pair) -> Iterator[None]:
+    """The lab's own is short, and with it the time that a client waits for a Reply."""
+    def serve(lease: int) -> None:
+        pair.server.run(f"{script('nfs-server', 'stop')} && echo {lease} >/proc/fs/nfsd/nfsv4leasetime && "
+                        f"{script('nfs-server', 'serve')} && echo Y >/proc/fs/nfsd/v4_end_grace", timeout=120)
+
+    before = int(pair.server.read("/proc/fs/nfsd/nfsv4leasetime"))
+    serve(USUAL_LEASE)
+    yield
+    serve(before)
+
+
+def assert_readers_go_on(pair: Pair, version: str, readers: int, stall: int, options: str = "") -> None:
+    """The disk stops for so many seconds under so many readers."""
+    server = pair.server
+    with mounted(pair, version, export="stop", options=options):
+        reading = pair.client.spawn(guest_python("readers.py", "/mnt/file", readers))
+        reading.expect("all read", timeout=120)
+        server.run("DM_DISABLE_UDEV=1 dmsetup suspend --nolockfs --noflush stop && echo 1 >/proc/sys/vm/drop_caches")
+        try:
+            reading.expect("all wait", timeout=60)
+            time.sleep(stall)
+        finally:
+            server.run("DM_DISABLE_UDEV=1 dmsetup resume stop")
+        resumed = time.monotonic()
+        reading.expect("all go on", timeout=SECONDS_TO_GO_ON)
+        print(f"{readers} readers went on {time.monotonic() - resumed:.1f} s after a stall of {stall} s")
+        reading.kill()
+        reading.wait(60)
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("4.2")
+def test_readers_go_on_after_a_stall_of_the_storage(pair: Pair, version: str, full: bool) -> None:
+    """No Call costs its connection before it has been out there for its whole time."""
+    with export_on_a_disk_that_can_stop(pair):
+        assert_readers_go_on(pair, version, 16, 20, "timeo=30,retrans=1")
+        if not full:
+            return
+        with usual_lease(pair):
+            for readers, stall in ((16, 30), (64, 100), (16, 240), (64, 240), (16, 600)):
+                assert_readers_go_on(pair, version, readers, stall)
