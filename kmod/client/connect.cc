@@ -53,7 +53,7 @@ void Transport::connect(rpc_task *task) noexcept
 
 void Transport::attempt() noexcept
 {
-	const unsigned int scope = rpcordma_reclaim_scope_enter(rpcordma_xprt_swapping(xprt_));
+	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
 	std::uint32_t receives;
 	{
 		kernel::Guard guard(lock_);
@@ -255,6 +255,11 @@ bool Transport::backs_off() noexcept
 std::uint64_t Transport::since_connect_began() const noexcept
 {
 	return std::uint64_t{rpcordma_jiffies() - connect_began_} * 1000 / kernel::HZ;
+}
+
+bool Transport::carries_swap() noexcept
+{
+	return rpcordma_xprt_swapping(xprt_);
 }
 
 } // namespace rpcordma::client

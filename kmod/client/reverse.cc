@@ -246,7 +246,7 @@ bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segme
 		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction);
 	};
 	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
-	const unsigned int scope = rpcordma_reclaim_scope_enter(true);
+	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
 	const int error = reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2, direction,
 						    kernel::GFP_ATTEMPT, next, prepare, request.transfers_);
 	rpcordma_reclaim_scope_leave(scope);

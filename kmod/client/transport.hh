@@ -205,6 +205,7 @@ class Transport final : private verbs::Endpoint::User {
 	void end(proto::Reconnection::By by) noexcept RPCORDMA_EXCLUDES(reconnection_lock_);
 	void lost() noexcept override;
 	void room() noexcept override;
+	[[nodiscard]] bool carries_swap() noexcept override;
 
 	Counted counted_{live_objects.transports};
 	rpc_xprt *const xprt_;

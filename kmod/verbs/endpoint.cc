@@ -476,4 +476,9 @@ void Endpoint::more_registrations() noexcept
 	user_.room();
 }
 
+bool Endpoint::carries_swap() noexcept
+{
+	return user_.carries_swap();
+}
+
 } // namespace rpcordma::verbs

@@ -55,6 +55,11 @@ class Endpoint final : public kernel::Heap,
 		virtual void lost() noexcept = 0;
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
+		/* Whether swap lies behind it. */
+		[[nodiscard]] virtual bool carries_swap() noexcept
+		{
+			return false;
+		}
 		/* A connection that was accepted is established. */
 		virtual void established() noexcept {}
 
@@ -192,6 +197,7 @@ class Endpoint final : public kernel::Heap,
 	void send_room() noexcept override;
 	void send_failed(const char *how) noexcept override;
 	void more_registrations() noexcept override;
+	[[nodiscard]] bool carries_swap() noexcept override;
 
 	Counted counted_{live_objects.endpoints};
 	User &user_;

@@ -224,8 +224,8 @@ void RegistrationPool::grow() noexcept
 		step = std::min(std::max(growth_step, wanted_), most_ - made_);
 		wanted_ = 0;
 	}
-	/* Who stops the pool waits for this, and what is reclaimed may wait for a new connection: better few than late. */
-	const unsigned int scope = rpcordma_reclaim_scope_enter(true);
+	/* Who stops the pool waits for this, and what is reclaimed may wait for a new connection. */
+	const unsigned int scope = rpcordma_reclaim_scope_enter(listener_.carries_swap());
 	while (step-- != 0 && !is_stopped() && add())
 		;
 	rpcordma_reclaim_scope_leave(scope);

@@ -108,6 +108,8 @@ class RegistrationPool : public kernel::Heap {
 	/* Who is told that there are more. */
 	struct Listener {
 		virtual void more_registrations() noexcept = 0;
+		/* Whether swap lies behind the connection: memory that is short then comes back only through it. */
+		[[nodiscard]] virtual bool carries_swap() noexcept = 0;
 
 	    protected:
 		~Listener() = default;

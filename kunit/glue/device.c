@@ -63,6 +63,7 @@ struct rpcordma_fake {
 	struct list_head completions;
 	struct list_head registrations;
 	u32 registration_count;
+	unsigned int registration_scope;
 	u32 next_key;
 	/* Posted, and not known to be done with by a completion that was polled. */
 	u32 send_slots;
@@ -279,6 +280,7 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 most)
 	if (fake->registration_count == fake->limits.registrations || fake_fails(&fake->fail[RPCORDMA_FAKE_ALLOC_MR]))
 		return ERR_PTR(-ENOMEM);
 
+	fake->registration_scope = current->flags & (PF_MEMALLOC_NOIO | PF_MEMALLOC);
 	mr = fake_alloc(sizeof(*mr));
 	if (mr)
 		mr->pieces = fake_alloc(most * sizeof(*mr->pieces));
@@ -1049,6 +1051,16 @@ u32 rpcordma_fake_dma_mappings(struct rpcordma_fake *fake)
 u32 rpcordma_fake_registrations(struct rpcordma_fake *fake)
 {
 	return fake->registration_count;
+}
+
+bool rpcordma_fake_registration_could_wait(struct rpcordma_fake *fake)
+{
+	return !(fake->registration_scope & PF_MEMALLOC_NOIO);
+}
+
+bool rpcordma_fake_registration_had_reserves(struct rpcordma_fake *fake)
+{
+	return fake->registration_scope & PF_MEMALLOC;
 }
 
 void *rpcordma_fake_remote(struct rpcordma_fake *fake)

@@ -161,6 +161,10 @@ struct Nobody final : verbs::SendQueue::Listener, verbs::RegistrationPool::Liste
 	void send_room() noexcept override {}
 	void send_failed(const char *) noexcept override {}
 	void more_registrations() noexcept override {}
+	bool carries_swap() noexcept override
+	{
+		return false;
+	}
 };
 
 TEST(Registration, UnmappedWhileValid_IsAProblem)

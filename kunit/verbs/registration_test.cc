@@ -45,6 +45,10 @@ class Pool final : public RegistrationPool::Listener {
 		told++;
 		grown.complete();
 	}
+	[[nodiscard]] bool carries_swap() noexcept override
+	{
+		return swap;
+	}
 	[[nodiscard]] u32 failures() const
 	{
 		return sends_.failures;
@@ -123,6 +127,7 @@ class Pool final : public RegistrationPool::Listener {
 
 	Registrations taken;
 	u32 told = 0;
+	bool swap = false;
 	kernel::Completion grown;
 
     private:
@@ -444,6 +449,20 @@ TEST(Pool, OfADeviceWithFewRegistrations_HasThose)
 	EXPECT_FALSE(pool->take(1, pool.taken));
 	pool->stop();
 	EXPECT_EQ(pool.told, 1u);
+}
+
+TEST(Pool, Growing_LeavesTheReservesToSwap)
+{
+	for (const bool swap : {false, true}) {
+		Fake fake;
+		ASSERT_TRUE(fake);
+		Pool pool(fake, 40);
+		pool.swap = swap;
+		EXPECT_FALSE(pool->take(1, pool.taken));
+		ASSERT_TRUE(pool.grown.wait(patience));
+		EXPECT_FALSE(rpcordma_fake_registration_could_wait(fake));
+		EXPECT_EQ(rpcordma_fake_registration_had_reserves(fake), swap);
+	}
 }
 
 TEST(Pool, Stopped_DoesNotGrow)
