@@ -25,6 +25,7 @@ template <typename Type> constexpr std::size_t index_of = Arrival(Type{}).index(
 constexpr Verdict call{index_of<Call>};
 constexpr Verdict reverse_reply{index_of<ReverseReply>};
 constexpr Verdict too_short{index_of<Ignored>, Ignored::too_short, {}};
+constexpr Verdict done{index_of<Ignored>, Ignored::done, {}};
 constexpr Verdict error_message{index_of<Ignored>, Ignored::error_message, {}};
 constexpr Verdict other_version{index_of<Refused>, {}, Refusal::version};
 constexpr Verdict malformed{index_of<Refused>, {}, Refusal::malformed};
@@ -61,7 +62,7 @@ Verdict expected_of(std::string_view name)
 		return reverse_reply;
 	if (name == "VersionError" || name == "ChunkError")
 		return error_message;
-	return malformed;
+	return name == "Done" ? too_short : malformed;
 }
 
 class Arrived : public testing::TestWithParam<vectors::MessageVector> {};
@@ -75,6 +76,7 @@ TEST_P(Arrived, WholeMessage_IsACallOrGetsItsAnswer)
 TEST_P(Arrived, MessageCutAnywhere_IsNeverTakenForMore)
 {
 	constexpr std::size_t fixed_fields = 16;
+	constexpr std::size_t smallest = 28;
 	constexpr std::size_t xid_and_type = 8;
 	const std::vector<std::byte> words = on_wire(GetParam().words);
 	const std::size_t header = words.size() - 4 * GetParam().payload;
@@ -85,6 +87,8 @@ TEST_P(Arrived, MessageCutAnywhere_IsNeverTakenForMore)
 			EXPECT_EQ(judge(bytes), too_short) << size;
 		else if (is_error)
 			EXPECT_EQ(judge(bytes), error_message) << size;
+		else if (size < smallest)
+			EXPECT_EQ(judge(bytes), too_short) << size;
 		else if (size < header + xid_and_type)
 			EXPECT_EQ(judge(bytes), malformed) << size;
 		else
@@ -98,7 +102,8 @@ TEST_P(Arrived, MessageOfAnyOtherVersion_IsRefusedButForErrors)
 		std::vector<std::uint32_t> words(GetParam().words.begin(), GetParam().words.end());
 		words[1] = version;
 		const Exact bytes = message(words);
-		EXPECT_EQ(judge(bytes), words[3] == 4 ? error_message : other_version);
+		const Verdict otherwise = words.size() < 7 ? too_short : other_version;
+		EXPECT_EQ(judge(bytes), words[3] == 4 ? error_message : otherwise);
 	}
 }
 
@@ -113,6 +118,8 @@ TEST_P(MalformedArrived, MalformedMessage_IsNeverTakenForGood)
 		expected = too_short;
 	else if (words[3] == 4)
 		expected = error_message;
+	else if (words.size() < 7)
+		expected = too_short;
 	else if (words[1] != 1)
 		expected = other_version;
 	EXPECT_EQ(judge(message(words)), expected);
@@ -168,9 +175,7 @@ TEST(RefusedMessage, IsAnsweredWithItsOwnXidAndVersion)
 	};
 	EXPECT_EQ(refused({7, 2, 3, 0, 0, 0, 0}).xid, wire::Xid{7});
 	EXPECT_EQ(refused({7, 2, 3, 0, 0, 0, 0}).version, 2u);
-	EXPECT_EQ(refused({8, 0, 3, 0}).version, 0u);
-	EXPECT_EQ(refused({9, 1, 3, 3}).xid, wire::Xid{9});
-	EXPECT_EQ(refused({9, 1, 3, 3}).version, 1u);
+	EXPECT_EQ(refused({8, 0, 3, 0, 0, 0, 0}).version, 0u);
 	EXPECT_EQ(refused({9, 1, 3, 0, 0, 0, 0, 10, 0}).xid, wire::Xid{9});
 	EXPECT_EQ(refused({9, 1, 3, 0, 0, 0, 0, 10, 0}).version, 1u);
 }
@@ -178,9 +183,23 @@ TEST(RefusedMessage, IsAnsweredWithItsOwnXidAndVersion)
 TEST(RefusedMessage, HasATypeThatIsNotSent)
 {
 	EXPECT_EQ(judge({7, 1, 3, 2, 512, 4096, 0, 0, 0, 7, 0, 2, 0, 0, 0, 0, 0, 0, 0}), malformed);
-	EXPECT_EQ(judge({7, 1, 3, 3}), malformed);
 	for (const std::uint32_t type : {5u, 6u, 0x01000000u, 0xffffffffu})
 		EXPECT_EQ(judge({7, 1, 3, type, 0, 0, 0, 7, 0}), malformed);
+}
+
+TEST(IgnoredMessage, OfTypeDone_IsNeverAnswered)
+{
+	EXPECT_EQ(judge({7, 1, 3, 3}), too_short);
+	EXPECT_EQ(judge({7, 1, 3, 3, 0, 0, 0}), done);
+	EXPECT_EQ(judge({7, 1, 3, 3, 0, 0, 0, 7, 0, 2}), done);
+	EXPECT_EQ(judge({7, 2, 3, 3, 0, 0, 0}), other_version);
+}
+
+TEST(IgnoredMessage, ShorterThanAnyHeader_IsNeverAnsweredWhateverItSays)
+{
+	for (const std::uint32_t version : {0u, 1u, 2u})
+		for (const std::uint32_t type : {0u, 1u, 2u, 3u, 5u})
+			EXPECT_EQ(judge({7, version, 3, type, 0, 0}), too_short);
 }
 
 TEST(RefusedMessage, HasAnotherXidInItsPayload)

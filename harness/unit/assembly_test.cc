@@ -696,6 +696,16 @@ TEST(HandleToInvalidate, OfACallWithoutChunks_IsNone)
 	EXPECT_EQ(to_invalidate({.writes = {Segments{}}, .reply = Segments{}, .payload = 60}), std::nullopt);
 }
 
+TEST(HandleToInvalidate, OfASegmentWithoutBytes_IsNone)
+{
+	const Segments nothing{{Handle{8}, 0, 0}};
+	const Segments nine{{Handle{8}, 0, 0}, {Handle{9}, 4, 0}, {Handle{7}, 0, 0}};
+	EXPECT_EQ(to_invalidate({.reads = {segment(40, 8, 0)}, .payload = 60}), std::nullopt);
+	EXPECT_EQ(to_invalidate({.writes = {nothing}, .reply = nothing, .payload = 60}), std::nullopt);
+	EXPECT_EQ(to_invalidate({.reads = {segment(40, 8, 0)}, .writes = {nine}, .reply = nothing, .payload = 60}),
+		  Handle{9});
+}
+
 TEST(HandleToInvalidate, OfSeveral_IsNone)
 {
 	const Segments eight{{Handle{8}, 4, 0}};

@@ -136,9 +136,23 @@ TEST(ReducedItems, MoreThanAnotherListHasChunks_StayInTheStream)
 	EXPECT_EQ(all(items), (Items{{0, 8}, {8, 8}}));
 }
 
+TEST(ReducedItems, OfAnEmptyChunk_StayInTheStream)
+{
+	const Offered offered({Segments{}, segments({8}), Segments{}});
+	ReducedItems items;
+	items.add({20, 100}, offered->writes);
+	items.add({120, 8}, offered->writes);
+	items.add({128, 0xffffff00}, offered->writes);
+	EXPECT_TRUE(items.can_be_sent());
+	EXPECT_EQ(all(items), (Items{{20, 0}, {120, 8}, {128, 0}}));
+	const auto plan = plan_reply(1000, items, *offered, 4096);
+	ASSERT_TRUE(plan.has_value());
+	EXPECT_EQ(plan->reduced_size, 1000u - 8);
+}
+
 TEST(ReducedItems, LongerThanTheirChunk_CannotBeSent)
 {
-	const Offered offered({segments({60, 40}), segments({}), segments({8})});
+	const Offered offered({segments({60, 40}), segments({0}), segments({8})});
 	ReducedItems items;
 	items.add({20, 100}, offered->writes);
 	items.add({120, 0}, offered->writes);

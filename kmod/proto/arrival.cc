@@ -19,8 +19,8 @@ Arrival classify_msg(const wire::FixedFields &fixed, const wire::Msg &msg) noexc
 
 bool may_be_reverse_reply(wire::Bytes message) noexcept
 {
-	constexpr std::size_t header_size = RPCRDMA_V1_FIXED_SIZE + wire::chunks_size(0, 0, 0);
-	return message.size() >= header_size && is_of_type(message.subspan(header_size), MessageType::reply);
+	return message.size() >= wire::smallest_header &&
+	       is_of_type(message.subspan(wire::smallest_header), MessageType::reply);
 }
 
 bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept
@@ -36,6 +36,8 @@ Arrival classify_arrival(wire::Bytes message) noexcept
 		return Ignored::too_short;
 	if (fixed->type == RPCRDMA_V1_ERROR)
 		return Ignored::error_message;
+	if (message.size() < wire::smallest_header)
+		return Ignored::too_short;
 	if (fixed->version != RPCRDMA_V1)
 		return Refused{fixed->xid, fixed->version, Refusal::version};
 
@@ -45,6 +47,8 @@ Arrival classify_arrival(wire::Bytes message) noexcept
 			return classify_msg(*fixed, *msg);
 		if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body))
 			return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}};
+		if (std::holds_alternative<wire::Done>(*body))
+			return Ignored::done;
 	}
 	return Refused{fixed->xid, fixed->version, Refusal::malformed};
 }

@@ -23,9 +23,9 @@ struct Call {
 
 /// Which RDMA_ERROR a message is answered with.
 enum class Refusal : std::uint8_t {
-	/// ERR_VERS, with the versions that there are (rfc5666bis-04, 5.5.1).
+	/// ERR_VERS, with the versions that there are (RFC 8166, 4.5.1).
 	version,
-	/// ERR_CHUNK (rfc5666bis-04, 5.5.2, 5.6).
+	/// ERR_CHUNK (RFC 8166, 4.5.2, 4.6.1).
 	malformed,
 };
 
@@ -48,10 +48,12 @@ struct ReverseReply {
 
 /// Nothing that may be answered: traced and forgotten.
 enum class Ignored : std::uint8_t {
-	/// The four fixed fields are not all there, so that there is nobody to answer.
+	/// Shorter than any header: not even its XID can be trusted (RFC 8166, 4.5).
 	too_short,
 	/// An RDMA_ERROR of any version: peers that complain of each other's complaints would not end.
 	error_message,
+	/// RDMA_DONE (RFC 8166, 4.6.2).
+	done,
 };
 
 using Arrival = std::variant<Call, Refused, ReverseReply, Ignored>;

@@ -251,17 +251,20 @@ std::optional<wire::Handle> handle_to_invalidate(const wire::Chunks &chunks) noe
 {
 	std::optional<wire::Handle> found;
 	bool several = false;
-	const auto look_at = [&](wire::Handle handle) {
-		several = several || (found && *found != handle);
-		found = handle;
+	// The handle of a segment without a byte may stand for nothing.
+	const auto look_at = [&](const wire::Segment &segment) {
+		if (segment.length == 0)
+			return;
+		several = several || (found && *found != segment.handle);
+		found = segment.handle;
 	};
 	const auto look_at_chunk = [&](const wire::WriteChunk &chunk) {
 		for (std::uint32_t i = 0; i < chunk.count(); ++i)
-			look_at(chunk[i].handle);
+			look_at(chunk[i]);
 	};
 
 	for (const wire::ReadSegment segment : chunks.reads)
-		look_at(segment.target.handle);
+		look_at(segment.target);
 	for (const wire::WriteChunk chunk : chunks.writes)
 		look_at_chunk(chunk);
 	if (chunks.reply)

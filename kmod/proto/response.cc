@@ -26,10 +26,12 @@ void ReducedItems::add(Item item, const wire::WriteList &writes) noexcept
 		return;
 	const std::uint64_t begins_from =
 		count_ == 0 ? 0 : std::uint64_t{items_[count_ - 1].offset} + items_[count_ - 1].length;
-	if (item.length > (*chunk).length() || item.offset < begins_from)
+	// An empty Write chunk asks for its item in the Payload stream (RFC 8166, 4.3.2.3).
+	const bool stays = (*chunk).count() == 0;
+	if (item.offset < begins_from || (!stays && item.length > (*chunk).length()))
 		misfit_ = std::min(item.offset, misfit_.value_or(item.offset));
 	else
-		items_[count_++] = item;
+		items_[count_++] = {item.offset, stays ? 0 : item.length};
 }
 
 void ReducedItems::end_at(std::uint32_t size) noexcept

@@ -31,8 +31,9 @@ class ReducedItems {
 		misfit_.reset();
 	}
 
-	/// Takes the next item, if a Write chunk is left for it; an empty one leaves its chunk unused. Where the chunk is too
-	/// short, or the item begins before the end of the last, the Reply cannot be sent.
+	/// Takes the next item, if a Write chunk is left for it; an empty one leaves its chunk unused. Where the chunk is empty,
+	/// the item stays in the Payload stream (RFC 8166, 4.3.2.3). Where it is too short, or the item begins before the end
+	/// of the last, the Reply cannot be sent.
 	void add(Item item, const wire::WriteList &writes) noexcept;
 
 	/// The Reply turned out to have no more than `size` bytes: what would begin behind it is no part of it.

@@ -157,6 +157,8 @@ const char *name_of(proto::Ignored reason) noexcept
 		return "too short";
 	case proto::Ignored::error_message:
 		return "RDMA_ERROR";
+	case proto::Ignored::done:
+		return "RDMA_DONE";
 	}
 	return unknown;
 }

@@ -14,6 +14,10 @@ namespace rpcordma::wire {
 /// A transaction identifier, as a number (the kernel's rq_xid has it in network byte order).
 enum class Xid : std::uint32_t {};
 
+/// The size of the smallest header in bytes: fixed fields, and no chunks. A receiver discards what is shorter before it takes any
+/// field of it for one (RFC 8166, 4.5).
+inline constexpr std::size_t smallest_header = RPCRDMA_V1_FIXED_SIZE + chunks_size(0, 0, 0);
+
 /// The four fields that stand at the same place in every version of the protocol (rfc5666bis-04, 5.2).
 struct FixedFields {
 	Xid xid;
