@@ -86,8 +86,8 @@ static void reply_awaited(struct rpc_task *task)
 		rpcordma_client_unanswered(request, task->tk_status == -ETIMEDOUT);
 }
 
-/* For the whole of rq_timeout, also where rq_majortimeo is sooner: that counts from the RPC's beginning, and the Call may have
- * gone out on this connection just now. An RPC whose time is over ends that much later. */
+/* For the whole of rq_timeout, also where rq_majortimeo is sooner: that counts from the RPC's beginning, and the Call
+ * may have gone out on this connection just now. An RPC whose time is over ends that much later. */
 static void wait_for_reply(struct rpc_task *task)
 {
 	struct rpc_rqst *request = task->tk_rqstp;

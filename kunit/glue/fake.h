@@ -95,8 +95,8 @@ struct page *rpcordma_fake_page(void);
 void *rpcordma_fake_page_address(struct page *page);
 void rpcordma_fake_free_page(struct page *page);
 
-/* Whether the registration that was made last could have waited for a file system or for swap, and whether it could have come
- * from the system's reserves. */
+/* Whether the registration that was made last could have waited for a file system or for swap, and whether it could
+ * have come from the system's reserves. */
 bool rpcordma_fake_registration_could_wait(struct rpcordma_fake *fake);
 bool rpcordma_fake_registration_had_reserves(struct rpcordma_fake *fake);
 
