@@ -35,7 +35,7 @@ void require_agreement(const wire::PrivateData &requester, const wire::PrivateDa
 
 void require_outcome(FuzzedDataProvider &input)
 {
-	const auto event = static_cast<ConnectEvent>(input.ConsumeIntegralInRange<unsigned>(0, 5));
+	const auto event = static_cast<ConnectEvent>(input.ConsumeIntegralInRange<unsigned>(0, 6));
 	const auto reason = static_cast<RejectReason>(input.ConsumeIntegral<std::uint16_t>());
 	const ConnectOutcome outcome = connect_outcome(event, reason);
 	require((outcome == ConnectOutcome::connected) == (event == ConnectEvent::established), "only what is "

@@ -48,6 +48,7 @@ TEST(ConnectOutcome, FollowsTheEvent)
 	EXPECT_EQ(outcome(ConnectEvent::route_error), ConnectOutcome::network_unreachable);
 	EXPECT_EQ(outcome(ConnectEvent::unreachable), ConnectOutcome::host_unreachable);
 	EXPECT_EQ(outcome(ConnectEvent::device_removed), ConnectOutcome::no_device);
+	EXPECT_EQ(outcome(ConnectEvent::short_of_resources), ConnectOutcome::try_again);
 	EXPECT_EQ(outcome(ConnectEvent{255}), ConnectOutcome::no_device);
 }
 

@@ -43,6 +43,8 @@ ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept
 		return ConnectOutcome::network_unreachable;
 	case ConnectEvent::rejected:
 		return reject_outcome(reason);
+	case ConnectEvent::short_of_resources:
+		return ConnectOutcome::try_again;
 	case ConnectEvent::device_removed:
 		break;
 	}

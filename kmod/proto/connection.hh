@@ -31,6 +31,8 @@ enum class ConnectEvent : std::uint8_t {
 	rejected,
 	/// Our own device failed or went away.
 	device_removed,
+	/// What the connection manager itself lacked for a moment, such as memory: nothing is known of the peer.
+	short_of_resources,
 };
 
 /// Reject reasons (InfiniBand specification, 12.6.7.2): only `stale_connection` makes a difference. iWARP has only

@@ -34,6 +34,13 @@ DeviceLimits limits_of(ib_device *device)
 		.registration = RegistrationPool::limits_of(device)};
 }
 
+/* What the connection manager's errno stands for where nothing else is known: a lack says nothing of the peer, and a task that
+ * does not wait for ever must not end for it. */
+ConnectEvent event_of(int error, ConnectEvent otherwise) noexcept
+{
+	return error == -kernel::ENOMEM || error == -kernel::EAGAIN ? ConnectEvent::short_of_resources : otherwise;
+}
+
 /* Errors after which a queue pair carries nothing, whether or not what is posted is completed as flushed. */
 bool is_fatal(unsigned int event) noexcept
 {
@@ -266,7 +273,7 @@ ConnectOutcome Endpoint::step(int started, unsigned long patience) noexcept
 	if (started == -kernel::ENODEV)
 		return Outcome::no_device;
 	if (started != 0)
-		return Outcome::host_unreachable;
+		return proto::connect_outcome(event_of(started, ConnectEvent::unreachable), {});
 	if (!step_done_.wait(patience))
 		return Outcome::try_again;
 	step_done_.reset();
@@ -304,14 +311,14 @@ void Endpoint::event(unsigned int kind, rdma_cm_event *event) noexcept
 		attempt_ended(ConnectEvent::established, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ADDR_ERROR:
-		attempt_ended(ConnectEvent::address_error, status);
+		attempt_ended(event_of(status, ConnectEvent::address_error), status);
 		break;
 	case kernel::RDMA_CM_EVENT_ROUTE_ERROR:
-		attempt_ended(ConnectEvent::route_error, status);
+		attempt_ended(event_of(status, ConnectEvent::route_error), status);
 		break;
 	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
 	case kernel::RDMA_CM_EVENT_UNREACHABLE:
-		attempt_ended(ConnectEvent::unreachable, status);
+		attempt_ended(event_of(status, ConnectEvent::unreachable), status);
 		break;
 	case kernel::RDMA_CM_EVENT_REJECTED:
 		attempt_ended(ConnectEvent::rejected, status);
