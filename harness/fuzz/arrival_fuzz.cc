@@ -119,16 +119,16 @@ void require_call(const proto::Call &call, const proto::CallLimits &limits)
 void require_handle(const wire::Chunks &chunks)
 {
 	std::vector<wire::Handle> handles;
+	const auto add = [&](const wire::Segment &segment) {
+		if (segment.length != 0)
+			handles.push_back(segment.handle);
+	};
 	for (const wire::ReadSegment segment : chunks.reads)
-		handles.push_back(segment.target.handle);
-	for (const wire::WriteChunk chunk : chunks.writes) {
-		for (const wire::Segment &segment : fuzz::segments_of(chunk))
-			handles.push_back(segment.handle);
-	}
-	if (chunks.reply) {
-		for (const wire::Segment &segment : fuzz::segments_of(*chunks.reply))
-			handles.push_back(segment.handle);
-	}
+		add(segment.target);
+	for (const wire::WriteChunk chunk : chunks.writes)
+		std::ranges::for_each(fuzz::segments_of(chunk), add);
+	if (chunks.reply)
+		std::ranges::for_each(fuzz::segments_of(*chunks.reply), add);
 	const bool is_one = !handles.empty() && std::count(handles.begin(), handles.end(), handles.front()) ==
 							static_cast<std::ptrdiff_t>(handles.size());
 	const auto handle = proto::handle_to_invalidate(chunks);
@@ -139,8 +139,12 @@ void require_handle(const wire::Chunks &chunks)
 void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fixed, wire::Bytes message)
 {
 	const bool is_error = fixed.type == RPCRDMA_V1_ERROR;
+	const bool is_short = message.size() < wire::smallest_header;
+	const bool is_done = fixed.version == RPCRDMA_V1 && fixed.type == RPCRDMA_V1_DONE;
 	const auto *ignored = std::get_if<proto::Ignored>(&arrival);
-	require((ignored != nullptr) == is_error, "errors are ignored, and nothing else");
+	require((ignored != nullptr) == (is_error || is_short || is_done), "errors, RDMA_DONE and what is too short "
+									   "are "
+									   "ignored, and nothing else");
 	const auto refused_call = proto::refused_call(message);
 	require(!refused_call || (is_error && *refused_call == fixed.xid), "an error ends the Call that it names");
 	if (const auto *refused = std::get_if<proto::Refused>(&arrival)) {
