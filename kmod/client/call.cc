@@ -79,8 +79,8 @@ proto::SegmentCounts count_segments(const Runs &runs, proto::RegistrationLimits 
 }
 
 /* Registers runs with registrations taken before, and appends their work requests to the chain. */
-bool register_runs(std::span<const Run> runs, proto::RegistrationLimits limits, verbs::Access access,
-		   verbs::Registrations &taken, verbs::Registrations &used, verbs::Chain &chain)
+verbs::Mapped register_runs(std::span<const Run> runs, proto::RegistrationLimits limits, verbs::Access access,
+			    verbs::Registrations &taken, verbs::Registrations &used, verbs::Chain &chain)
 {
 	const Shapes shapes(runs);
 	proto::Segmenter segmenter(shapes.span(), limits);
@@ -89,11 +89,12 @@ bool register_runs(std::span<const Run> runs, proto::RegistrationLimits limits, 
 	while (const auto piece = segmenter.next()) {
 		verbs::Registration *const registration = taken.pop_front();
 		used.push_back(*registration);
-		if (!registration->map(cursor, *piece, access))
-			return false;
+		if (const verbs::Mapped mapped = registration->map(cursor, *piece, access);
+		    mapped != verbs::Mapped::yes)
+			return mapped;
 		chain.append(registration->register_request());
 	}
-	return true;
+	return verbs::Mapped::yes;
 }
 
 proto::Reduction reduction_for(const rpc_rqst *rqst)
@@ -129,8 +130,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 	case Sent::no_memory:
 		return -kernel::ENOBUFS;
 	case Sent::too_large:
-		statistics_.failed_marshal++;
-		return -kernel::EIO;
+		return fail_unsent(rqst);
 	case Sent::not_connected:
 		close();
 		return -kernel::ENOTCONN;
@@ -139,6 +139,24 @@ int Transport::send(rpc_rqst *rqst) noexcept
 	/* No reply, no credit back: only a new connection makes up for that. */
 	if (!rpcordma_reply_expected(field::rpc_rqst::rq_task(rqst)))
 		give_up("call without a reply");
+	return 0;
+}
+
+/* By a Reply: sunrpc may have sent this Call for another task, which would get an error that is returned, and the Call
+ * would stay at the head of the queue. */
+int Transport::fail_unsent(rpc_rqst *rqst) noexcept
+{
+	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
+	statistics_.failed_marshal++;
+	if (!rpcordma_reply_expected(task))
+		return -kernel::EIO;
+	kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt_));
+	/* Else it has been killed meanwhile. */
+	if (xprt_lookup_rqst(xprt_, field::rpc_rqst::rq_xid(rqst)) == rqst) {
+		const int size = say_failed(rqst, -kernel::EIO);
+		rpcordma_task_ask_once(task);
+		xprt_complete_rqst(task, size);
+	}
 	return 0;
 }
 
@@ -192,11 +210,15 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 	}
 	request.rqst_ = rqst;
 	verbs::Chain chain;
-	if (!advertise(request, call, reply, *plan, taken, chain)) {
+	const verbs::Mapped mapped = advertise(request, call, reply, *plan, taken, chain);
+	if (mapped != verbs::Mapped::yes) {
 		endpoint.sends().abandon(*buffer, requests);
 		endpoint.registrations().put_back(taken);
 		give_back_memory(request);
-		return held(rqst, "mapping", Sent::no_memory);
+		if (mapped == verbs::Mapped::not_now)
+			return held(rqst, "mapping", Sent::no_memory);
+		rpcordma_trace_call_impossible(peer(), static_cast<u32>(xid_of(rqst)), "mapping");
+		return Sent::too_large;
 	}
 	if (rpcordma_traces_segments())
 		trace_advertised(request, rqst, *plan);
@@ -273,8 +295,8 @@ bool Transport::post(Request &request, verbs::SendBuffer &buffer, std::uint32_t 
 	return endpoint_->sends().post(buffer, size, chain, {});
 }
 
-bool Transport::advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,
-			  verbs::Registrations &taken, verbs::Chain &chain) noexcept
+verbs::Mapped Transport::advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,
+				   verbs::Registrations &taken, verbs::Chain &chain) noexcept
 {
 	const proto::RegistrationLimits limits = endpoint_->registrations().limits();
 
@@ -283,9 +305,10 @@ bool Transport::advertise(Request &request, const Runs &call, const Runs &reply,
 	request.room_kind_ = plan.reply;
 	if (plan.call != CallTransfer::inline_message) {
 		const bool reduced = plan.call == CallTransfer::read_chunk;
-		if (!register_runs(reduced ? call.pages() : call.whole(), limits, verbs::Access::read, taken,
-				   request.reads_, chain))
-			return false;
+		const verbs::Mapped mapped = register_runs(reduced ? call.pages() : call.whole(), limits,
+							   verbs::Access::read, taken, request.reads_, chain);
+		if (mapped != verbs::Mapped::yes)
+			return mapped;
 		const auto position =
 			wire::Position{reduced ? static_cast<std::uint32_t>(call.all[0].shape.length) : 0};
 		request.reads_.for_each([&](const verbs::Registration &registration) {
@@ -293,14 +316,16 @@ bool Transport::advertise(Request &request, const Runs &call, const Runs &reply,
 		});
 	}
 	if (plan.reply != ReplyRoom::inline_message) {
-		if (!register_runs(plan.reply == ReplyRoom::write_chunk ? reply.pages() : reply.whole(), limits,
-				   verbs::Access::write, taken, request.room_, chain))
-			return false;
+		const verbs::Mapped mapped =
+			register_runs(plan.reply == ReplyRoom::write_chunk ? reply.pages() : reply.whole(), limits,
+				      verbs::Access::write, taken, request.room_, chain);
+		if (mapped != verbs::Mapped::yes)
+			return mapped;
 		request.room_.for_each([&](const verbs::Registration &registration) {
 			request.room_segments_[request.room_count_++] = registration.segment();
 		});
 	}
-	return true;
+	return verbs::Mapped::yes;
 }
 
 /* Writes the header and what of the Payload stream follows it; returns the size of both. */

@@ -361,7 +361,7 @@ void Transport::finish(Request &request) noexcept
 	int status = take_reply(request);
 	const bool failed = status < 0;
 	if (failed)
-		status = say_failed(request, status);
+		status = say_failed(rqst, status);
 
 	endpoint_->receives().give_back(*std::exchange(request.reply_, nullptr));
 	{
@@ -384,13 +384,13 @@ void Transport::finish(Request &request) noexcept
 
 /* Returns the size of a Reply that sunrpc decodes to that error. In tk_status it could be lost: the task that sends the
  * Call clears that once the Call is out, and the RPC would be sent again. */
-int Transport::say_failed(Request &request, int error) noexcept
+int Transport::say_failed(rpc_rqst *rqst, int error) noexcept
 {
-	const proto::FailureReply reply(xid_of(request.rqst_), error == -kernel::EPROTONOSUPPORT ?
-								       proto::Failure::version_denied :
-								       proto::Failure::unintelligible);
+	const proto::FailureReply reply(xid_of(rqst), error == -kernel::EPROTONOSUPPORT ?
+							      proto::Failure::version_denied :
+							      proto::Failure::unintelligible);
 	const wire::Bytes bytes = reply.bytes();
-	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(request.rqst_), 0, const_cast<std::byte *>(bytes.data()),
+	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, const_cast<std::byte *>(bytes.data()),
 			       static_cast<unsigned int>(bytes.size()));
 	return static_cast<int>(bytes.size());
 }

@@ -108,17 +108,21 @@ class Transport final : private verbs::Endpoint::User {
 	void sweep() noexcept;
 
 	/* call.cc */
+	/* Too large is also what the device can never register. */
 	enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 	[[nodiscard]] Sent transmit(Request &request, rpc_rqst *rqst) noexcept;
 	[[nodiscard]] std::optional<Sent> prepare(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] std::optional<proto::Plan> plan_call(const rpc_rqst *rqst, const Runs &call,
 							   const Runs &reply) noexcept;
-	[[nodiscard]] bool advertise(Request &request, const Runs &call, const Runs &reply, const proto::Plan &plan,
-				     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
+	[[nodiscard]] verbs::Mapped advertise(Request &request, const Runs &call, const Runs &reply,
+					      const proto::Plan &plan, verbs::Registrations &taken,
+					      verbs::Chain &chain) noexcept;
 	[[nodiscard]] std::uint32_t fill(Request &request, rpc_rqst *rqst, const proto::Plan &plan,
 					 std::span<std::byte> message) noexcept;
 	[[nodiscard]] bool post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
 				const verbs::Chain &chain) noexcept;
+	/* Ends an RPC whose Call can never be sent, with EIO. */
+	[[nodiscard]] int fail_unsent(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] int wait_for_room(std::uint32_t seen) noexcept;
 	[[nodiscard]] Sent held(const rpc_rqst *rqst, const char *reason, Sent result) noexcept;
 	void trace_advertised(const Request &request, const rpc_rqst *rqst, const proto::Plan &plan) noexcept;
@@ -146,7 +150,7 @@ class Transport final : private verbs::Endpoint::User {
 	void invalidated(Request &request) noexcept;
 	void finish(Request &request) noexcept;
 	[[nodiscard]] int take_reply(Request &request) noexcept;
-	[[nodiscard]] static int say_failed(Request &request, int error) noexcept;
+	[[nodiscard]] static int say_failed(rpc_rqst *rqst, int error) noexcept;
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
 	void trace_invalidated(Request &request, const char *by) noexcept;

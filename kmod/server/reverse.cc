@@ -410,7 +410,7 @@ std::optional<wire::Segment> OfferedCall::map(const kernel::Block &block, verbs:
 	verbs::Registration *const registration = taken.pop_front();
 	registrations_.push_back(*registration);
 	verbs::PageCursor cursor(run);
-	if (!registration->map(cursor, {.pages = shape.pages(), .length = shape.length}, access))
+	if (registration->map(cursor, {.pages = shape.pages(), .length = shape.length}, access) != verbs::Mapped::yes)
 		return std::nullopt;
 	chain.append(registration->register_request());
 	return registration->segment();

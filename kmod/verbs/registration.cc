@@ -38,7 +38,7 @@ Registration::~Registration()
 		ib_dereg_mr_user(mr_, nullptr);
 }
 
-bool Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access access) noexcept
+Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access access) noexcept
 {
 	auto *const list = reinterpret_cast<scatterlist *>(list_.data());
 	for (std::uint32_t i = 0; i < piece.pages; i++) {
@@ -52,13 +52,14 @@ bool Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access
 	const int entries = rpcordma_map_list(device_, list, static_cast<int>(piece.pages), direction_);
 	if (entries <= 0) {
 		rpcordma_list_end(last, false);
-		return false;
+		return Mapped::not_now;
 	}
 	mapped_ = piece.pages;
 	live_objects.mapped_pages.fetch_add(mapped_, std::memory_order_relaxed);
-	if (ib_map_mr_sg(mr_, list, entries, nullptr, proto::page_size) != entries) {
+	const int covered = ib_map_mr_sg(mr_, list, entries, nullptr, proto::page_size);
+	if (covered != entries) {
 		unmap();
-		return false;
+		return covered < 0 ? Mapped::not_now : Mapped::never;
 	}
 	/* Where this memory is concerns nobody else: of its address, peers get what it has within a page. */
 	if (hides_address_)
@@ -73,7 +74,7 @@ bool Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Access
 						    kernel::IB_ACCESS_REMOTE_READ :
 						    kernel::IB_ACCESS_REMOTE_WRITE | kernel::IB_ACCESS_LOCAL_WRITE;
 	field::ib_send_wr::invalidate_rkey(invalidate_.get()) = key;
-	return true;
+	return Mapped::yes;
 }
 
 void Registration::unmap() noexcept

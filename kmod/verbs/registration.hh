@@ -16,6 +16,15 @@ namespace rpcordma::verbs {
 /* What the peer may do with a registration. */
 enum class Access : std::uint8_t { read, write };
 
+/* What became of memory that a registration was to cover. */
+enum class Mapped : std::uint8_t {
+	yes,
+	/* The device lacks something now. */
+	not_now,
+	/* A registration of this device's cannot cover this memory, however often that is tried. */
+	never,
+};
+
 /* Contiguous memory but for page boundaries: an array of pages, or kmalloc()ed bytes. */
 struct Run {
 	page *const *pages = nullptr;
@@ -68,8 +77,8 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 	~Registration();
 
 	/* Maps the next `piece.pages` pages of the cursor and prepares the work requests that register and invalidate
-	 * them. False: the device cannot map them; nothing is held. */
-	[[nodiscard]] bool map(PageCursor &cursor, proto::Segmenter::Piece piece, Access access) noexcept;
+	 * them. Holds nothing but where it says yes. */
+	[[nodiscard]] Mapped map(PageCursor &cursor, proto::Segmenter::Piece piece, Access access) noexcept;
 	/* The memory is the upper layer's again. The registration has been invalidated, or its queue pair is gone. */
 	void unmap() noexcept;
 

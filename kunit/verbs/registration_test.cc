@@ -11,6 +11,7 @@ namespace {
 
 using verbs::Access;
 using verbs::Chain;
+using verbs::Mapped;
 using verbs::PageCursor;
 using verbs::Registration;
 using verbs::RegistrationPool;
@@ -81,7 +82,7 @@ class Pool final : public RegistrationPool::Listener {
 		Chain chain;
 		bool mapped = true;
 		taken.for_each([&](Registration &one) {
-			mapped = mapped && one.map(cursor, *segmenter.next(), access);
+			mapped = mapped && one.map(cursor, *segmenter.next(), access) == Mapped::yes;
 			chain.append(one.register_request());
 		});
 		ASSERT_TRUE(mapped);
@@ -318,19 +319,35 @@ TEST(Map, WithoutMapping_HoldsNothing)
 	for (const auto verb : {RPCORDMA_FAKE_DMA_MAP, RPCORDMA_FAKE_MAP_MR}) {
 		PageCursor cursor({&run, 1});
 		rpcordma_fake_fail(fake, verb, 1);
-		EXPECT_FALSE(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read));
+		EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read), Mapped::not_now);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 		EXPECT_EQ(live_objects.mapped_pages.load(), 0);
 	}
 	/* In the middle of the list. */
 	PageCursor cursor({&run, 1});
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_DMA_MAP, 3);
-	EXPECT_FALSE(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read));
+	EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read), Mapped::not_now);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 	/* And a failure leaves nothing behind. */
 	PageCursor again({&run, 1});
-	EXPECT_TRUE(pool.taken.front()->map(again, {4, 4 * 4096}, Access::read));
+	EXPECT_EQ(pool.taken.front()->map(again, {4, 4 * 4096}, Access::read), Mapped::yes);
 	EXPECT_EQ(live_objects.mapped_pages.load(), 4);
+}
+
+TEST(Map, OfWhatOneRegistrationNeverCovers_SaysSoAndHoldsNothing)
+{
+	/* Two pages that do not follow one another: only the last may begin in the middle. */
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Pages pages(4);
+	Pool pool(fake, 1);
+	ASSERT_TRUE(pool->prepare(1));
+	ASSERT_TRUE(pool->take(1, pool.taken));
+	const Run runs[] = {Run::of_pages(pages.data(), 0, 100), Run::of_pages(pages.data() + 2, 50, 100)};
+	PageCursor cursor(runs);
+	EXPECT_EQ(pool.taken.front()->map(cursor, {2, 200}, Access::read), Mapped::never);
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+	EXPECT_EQ(live_objects.mapped_pages.load(), 0);
 }
 
 TEST(Map, OfFewerPagesThanBefore_IsOfThoseOnly)
