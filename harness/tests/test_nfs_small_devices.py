@@ -10,6 +10,7 @@ from lab import Pair
 SMALL_SERVER = {"max_qp_wr": 24, "max_cqe": 48, "max_send_sge": 3, "max_recv_sge": 1, "max_sge_rd": 2}
 # Replies that had to wait for room in a send queue.
 WAITS = "/proc/sys/sunrpc/svc_rdma/rdma_stat_sq_starve"
+MAPS_CUT_SHORT = "/sys/module/small_device/parameters/maps_cut_short"
 
 
 def exercise(pair: Pair, version: str) -> None:
@@ -40,3 +41,23 @@ def test_a_client_with_a_small_device_uses_what_there_is(pair: Pair, version: st
     # Nothing else is short.
     with small_device(pair.client, max_cqe=160):
         exercise(pair, version)
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("4.2")
+def test_memory_that_can_never_be_registered_ends_its_own_rpc(pair: Pair, version: str) -> None:
+    """It is not tried again for ever in front of all others: one of them gets an error, and nobody else notices."""
+    with small_device(pair.client), mounted(pair, version) as mount:
+        pair.client.run("head -c 8M /dev/urandom >/mnt/file && sync /mnt/file")
+        before = mount.stats()
+        pair.client.run(f"echo 1 >{MAPS_CUT_SHORT}")
+        readers = [pair.client.spawn("dd if=/mnt/file of=/dev/null bs=1M iflag=direct") for _ in range(4)]
+        ended = [reader.wait(60) for reader in readers]
+        after = mount.stats()
+        assert pair.client.read(MAPS_CUT_SHORT) == "0\n"
+        failed = [result.stdout for result in ended if result.status != 0]
+        assert len(failed) == 1 and "Input/output error" in failed[0], ended
+        assert after.total("failed_marshals") - before.total("failed_marshals") == 1
+        assert after.total("connect_count") == before.total("connect_count")
+        assert pair.client.output("cksum </mnt/file") == pair.server.output("cksum </srv/nfs/tmpfs/file")
+        pair.client.run("rm /mnt/file")

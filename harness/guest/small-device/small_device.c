@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
- * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing.
+ * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing. It can
+ * also find memory that a registration cannot cover.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -27,6 +28,10 @@ LIMIT(max_qp_init_rd_atom);
 static int refused;
 module_param(refused, int, 0444);
 MODULE_PARM_DESC(refused, "how often more was asked for");
+
+static unsigned int maps_cut_short;
+module_param(maps_cut_short, uint, 0644);
+MODULE_PARM_DESC(maps_cut_short, "so many registrations are yet to cover less than they were asked to");
 
 static struct ib_device *limited;
 static struct ib_device_attr before;
@@ -85,6 +90,16 @@ static int dereg_mr(struct ib_mr *mr, struct ib_udata *user)
 	return error;
 }
 
+static int map_mr_sg(struct ib_mr *mr, struct scatterlist *list, int entries, unsigned int *offset)
+{
+	int covered = ops_before.map_mr_sg(mr, list, entries, offset);
+
+	if (!maps_cut_short || covered != entries)
+		return covered;
+	maps_cut_short--;
+	return covered - 1;
+}
+
 static int __init small_device_init(void)
 {
 	limited = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
@@ -96,6 +111,7 @@ static int __init small_device_init(void)
 	limited->ops.create_qp = create_qp;
 	limited->ops.alloc_mr = alloc_mr;
 	limited->ops.dereg_mr = dereg_mr;
+	limited->ops.map_mr_sg = map_mr_sg;
 #define APPLY(name)                                   \
 	do {                                          \
 		if (name)                             \
