@@ -182,7 +182,7 @@ TEST(Registration, UnmappedWhileValid_IsAProblem)
 	ASSERT_TRUE(pool.take(1, taken));
 	const verbs::Run run = verbs::Run::of_pages(pages.data(), 0, 64);
 	verbs::PageCursor cursor({&run, 1});
-	ASSERT_TRUE(taken.front()->map(cursor, {1, 64}, verbs::Access::write));
+	ASSERT_EQ(taken.front()->map(cursor, {1, 64}, verbs::Access::write), verbs::Mapped::yes);
 	ASSERT_EQ(rpcordma_post_send(fake.qp(), taken.front()->register_request()), 0);
 	fake.run();
 	taken.front()->unmap();

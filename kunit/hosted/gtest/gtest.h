@@ -211,8 +211,8 @@ template <typename T> const void *next_parameter(const void *previous, char *des
 		return __VA_ARGS__(info);                                      \
 	}
 
-#define EXPECT_TRUE(condition) testing::expect(static_cast<bool>(condition), #condition, __FILE__, __LINE__)
-#define EXPECT_FALSE(condition) testing::expect(!static_cast<bool>(condition), "not " #condition, __FILE__, __LINE__)
+#define EXPECT_TRUE(condition) testing::expect((condition) ? true : false, #condition, __FILE__, __LINE__)
+#define EXPECT_FALSE(condition) testing::expect(!((condition) ? true : false), "not " #condition, __FILE__, __LINE__)
 #define RPCORDMA_EXPECT(a, op, b)                                                                                \
 	[&](const auto &one, const auto &other) {                                                                \
 		return testing::expect(static_cast<bool>(one op other), one, other, #a " " #op " " #b, __FILE__, \
