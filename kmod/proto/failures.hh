@@ -1,51 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// What a responder remembers of transactions whose RDMA operations failed, so that sending them again on a new
-/// connection does not break that one as well (rfc5666bis-04, 5.5.3).
+/// connection does not break that one as well (RFC 8166, 4.5.3).
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <optional>
 
-#include "wire/header.hh"
+#include "proto/arrival.hh"
+#include "wire/xdr.hh"
 
 namespace rpcordma::proto {
 
-/// The last few failures. Not synchronised: its owner's lock covers it.
-template <typename Requester, std::size_t Size> class Failures {
+/// A digest of a requester's address.
+enum class Requester : std::uint64_t {};
+
+/// `address` is without the port, which changes with each connection.
+[[nodiscard]] Requester requester_at(wire::Bytes address) noexcept;
+
+/// A digest of what a Call is known by when it is sent again: its requester, its XID, and the segments that it offers.
+/// Processes of one address may use the same XIDs; whoever does not know a Call's handles meets none but its own.
+enum class Transaction : std::uint64_t {};
+
+[[nodiscard]] Transaction transaction_of(Requester requester, const Call &call) noexcept;
+
+/// The last few failures, one in each of `Size` places. Any number of threads at once.
+template <std::size_t Size> class Failures {
     public:
-	/// An RDMA Read or Write for that transaction failed because of what its requester had offered. `now` is in seconds
-	/// of any clock.
-	void remember(const Requester &requester, wire::Xid xid, std::uint64_t now) noexcept
+	/// An RDMA Read or Write for that transaction failed because of what its requester had offered. Takes the place of
+	/// another one, perhaps. `now` is in seconds of any clock.
+	void remember(Transaction transaction, std::uint64_t now) noexcept
 	{
-		entries_[next_] = Entry{requester, xid, now};
-		next_ = (next_ + 1) % Size;
+		Place &place = place_of(transaction);
+		place.transaction.store(transaction);
+		place.forgotten_at.store(now + memory_seconds + 1);
 	}
 	/// Whether a Call that came on another connection is one of those: then it gets ERR_CHUNK. Each is recognised once,
-	/// and for no longer than `memory_seconds`, because requesters use XIDs again.
-	[[nodiscard]] bool recognise(const Requester &requester, wire::Xid xid, std::uint64_t now) noexcept
+	/// and for no longer than `memory_seconds`, because requesters use XIDs and handles again.
+	[[nodiscard]] bool recognise(Transaction transaction, std::uint64_t now) noexcept
 	{
-		for (std::optional<Entry> &entry : entries_) {
-			if (!entry || entry->xid != xid || !(entry->requester == requester))
-				continue;
-			const bool is_recent = now - entry->when <= memory_seconds;
-			entry.reset();
-			if (is_recent)
-				return true;
-		}
-		return false;
+		Place &place = place_of(transaction);
+		if (place.transaction.load() != transaction)
+			return false;
+		return now < place.forgotten_at.exchange(0);
 	}
 
 	static constexpr std::uint64_t memory_seconds = 120;
 
     private:
-	struct Entry {
-		Requester requester;
-		wire::Xid xid;
-		std::uint64_t when;
+	/// Each of the two is valid with any value of the other: what comes between remember()'s stores, or recognise()'s
+	/// steps, at worst has a failure forgotten.
+	struct Place {
+		std::atomic<Transaction> transaction;
+		/// Zero where nothing is remembered.
+		std::atomic<std::uint64_t> forgotten_at{0};
 	};
-	std::array<std::optional<Entry>, Size> entries_;
-	std::size_t next_ = 0;
+	[[nodiscard]] Place &place_of(Transaction transaction) noexcept
+	{
+		return places_[static_cast<std::uint64_t>(transaction) % Size];
+	}
+
+	std::array<Place, Size> places_;
 };
 
 } // namespace rpcordma::proto

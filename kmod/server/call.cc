@@ -100,8 +100,11 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 	rpcordma_trace_call_received(peer(), static_cast<u32>(call->call.xid), verbs::name_of(assembly->shape()),
 				     call->call.credits, static_cast<u32>(call->call.payload.size()),
 				     chunks.reads.count(), assembly->size());
-	if (chunks.any() && service().has_failed(requester_, call->call.xid))
-		return refuse(*call, "failed before");
+	if (chunks.any()) {
+		call->transaction = proto::transaction_of(requester_, call->call);
+		if (service().has_failed(call->transaction))
+			return refuse(*call, "failed before");
+	}
 	call->assembly = *assembly;
 	if (assembly->shape() == proto::CallShape::in_message)
 		return deliver(*call, rqst);

@@ -8,6 +8,7 @@
 #include "kernel/list.hh"
 #include "proto/arrival.hh"
 #include "proto/assembly.hh"
+#include "proto/failures.hh"
 #include "proto/response.hh"
 #include "verbs/live.hh"
 #include "verbs/receive_queue.hh"
@@ -81,7 +82,8 @@ class Push final : public kernel::Heap, public kernel::ListNode<Push>, public ve
 	Connection &owner;
 	Pages pages;
 	verbs::Transfers transfers;
-	wire::Xid xid{};
+	/* That of its Call. */
+	proto::Transaction transaction{};
 
     private:
 	Counted counted_{live_objects.pushes};
@@ -98,6 +100,8 @@ class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall
 	Connection &owner;
 	verbs::ReceiveBuffer *message = nullptr;
 	proto::Call call{};
+	/* Where it has chunks. */
+	proto::Transaction transaction{};
 	proto::Assembly assembly;
 	proto::ReducedItems items;
 	/* What the upper layer is given of the message, to read and not to write. */

@@ -104,7 +104,9 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 {
 	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
 	rpcordma_svc_set_remote(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)));
-	__builtin_memcpy(requester_.address.data(), &field::svc_xprt::xpt_remote(xprt()), requester_.address.size());
+	std::array<std::byte, 28> address;
+	__builtin_memcpy(address.data(), &field::svc_xprt::xpt_remote(xprt()), address.size());
+	requester_ = proto::requester_at(address);
 }
 
 const sockaddr *Connection::peer() noexcept
@@ -261,10 +263,10 @@ void Connection::reverse_room() noexcept
 		xprt_write_space(reverse);
 }
 
-void Connection::remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept
+void Connection::remember_failure(const verbs::Signal &signal, proto::Transaction transaction) noexcept
 {
 	if (is_requesters_fault(signal.failure())) [[unlikely]]
-		service().remember_failure(requester_, xid);
+		service().remember_failure(transaction);
 }
 
 bool Connection::reserve(std::uint32_t requests) noexcept
@@ -297,7 +299,7 @@ verbs::SendBuffer *Connection::begin_send(std::uint32_t requests) noexcept
 
 /* Shortens a chain that is too long for the send queue from its front. Sleeps until the device has done that part. `owner`
  * watches the chain. */
-bool Connection::post_front(verbs::Chain &chain, const verbs::Signal &owner, wire::Xid xid) noexcept
+bool Connection::post_front(verbs::Chain &chain, const verbs::Signal &owner, proto::Transaction transaction) noexcept
 {
 	struct Step : verbs::Signal {
 		Step() noexcept
@@ -319,8 +321,8 @@ bool Connection::post_front(verbs::Chain &chain, const verbs::Signal &owner, wir
 			step.done.wait();
 		}
 		if (endpoint_->is_lost()) {
-			remember_failure(owner, xid);
-			remember_failure(step, xid);
+			remember_failure(owner, transaction);
+			remember_failure(step, transaction);
 			return false;
 		}
 	}

@@ -86,7 +86,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void room() noexcept override;
 	void established() noexcept override;
 	void reverse_room() noexcept;
-	void remember_failure(const verbs::Signal &signal, wire::Xid xid) noexcept;
+	void remember_failure(const verbs::Signal &signal, proto::Transaction transaction) noexcept;
 	/* Prepares all of an RPC's transfers, or none: RPCs that had some of their registrations each would wait for one
 	 * another. `make` appends them; it returns 0, -EAGAIN where the device has no registration left now, or another
 	 * negative errno. Sleeps. */
@@ -104,7 +104,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	}
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
 	[[nodiscard]] verbs::SendBuffer *begin_send(std::uint32_t requests) noexcept;
-	[[nodiscard]] bool post_front(verbs::Chain &chain, const verbs::Signal &owner, wire::Xid xid) noexcept;
+	[[nodiscard]] bool post_front(verbs::Chain &chain, const verbs::Signal &owner,
+				      proto::Transaction transaction) noexcept;
 
 	/* call.cc */
 	struct Work {
@@ -172,7 +173,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	kernel::Opaque<work_struct> ending_;
 	std::atomic<bool> is_accepted_{false};
 	std::atomic<bool> is_ending_{false};
-	Requester requester_{};
+	proto::Requester requester_{};
 	verbs::TransferPool transfers_;
 	/* In the send queue; and the device's registrations, for RDMA Reads and Writes. */
 	RoomQueue room_;

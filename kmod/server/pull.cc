@@ -106,7 +106,8 @@ bool Connection::read(Pull &pull) noexcept
 	verbs::Chain chain = verbs::chain_of(pull.transfers);
 	rpcordma_trace_call_pulled(peer(), static_cast<u32>(xid), assembly.filled(), chain.count);
 	pull.watch(endpoint_->sends(), chain);
-	return post_front(chain, pull, xid) && reserve(chain.count) && endpoint_->sends().post(chain, pull);
+	return post_front(chain, pull, pull.call->transaction) && reserve(chain.count) &&
+	       endpoint_->sends().post(chain, pull);
 }
 
 int Connection::prepare_reads(Pull &pull) noexcept
@@ -141,7 +142,7 @@ int Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint
 /* In the context of the completion queue. */
 void Connection::pulled(Pull &pull) noexcept
 {
-	remember_failure(pull, pull.call->call.xid);
+	remember_failure(pull, pull.call->transaction);
 	transfers_.finish(pull.transfers);
 	registrations_.room();
 	/* The connection ends, and everything with it. */

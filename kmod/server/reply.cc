@@ -92,7 +92,7 @@ bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPl
 		push->transfers.for_each([](const verbs::Transfer &) { rpcordma_svc_count(RPCORDMA_SVC_WRITES); });
 		chain = verbs::chain_of(push->transfers);
 		push->watch(sends, chain);
-		if (!post_front(chain, *push, push->xid))
+		if (!post_front(chain, *push, push->transaction))
 			return false;
 	}
 	const std::uint32_t requests = chain.count + 1;
@@ -165,7 +165,7 @@ Push *Connection::make_push(ServedCall &call) noexcept
 		});
 	if (!push)
 		return nullptr;
-	push->xid = call.call.xid;
+	push->transaction = call.transaction;
 	kernel::Guard guard(lock_);
 	pushing_.push_back(*push);
 	return push;
@@ -213,7 +213,7 @@ int Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamRea
 /* In the context of the completion queue. */
 void Connection::pushed(Push &push) noexcept
 {
-	remember_failure(push, push.xid);
+	remember_failure(push, push.transaction);
 	transfers_.finish(push.transfers);
 	push.pages.release();
 	{

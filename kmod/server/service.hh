@@ -2,37 +2,23 @@
 /* What all connections of the responder share. */
 #pragma once
 
-#include <array>
-
 #include "kernel/heap.hh"
-#include "kernel/sync.hh"
+#include "kernel/kernel.hh"
 #include "proto/failures.hh"
 
 namespace rpcordma::server {
 
-/* A requester's address without its port, which changes with each connection. */
-struct Requester {
-	std::array<u8, 28> address;
-
-	friend bool operator==(const Requester &, const Requester &) = default;
-};
-
 class Service : public kernel::Heap {
     public:
-	/* An RDMA operation for that transaction failed, and the connection with it (rfc5666bis-04, 5.5.3). */
-	void remember_failure(const Requester &requester, wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_)
+	/* An RDMA operation for that transaction failed, and the connection with it (RFC 8166, 4.5.3). Any context. */
+	void remember_failure(proto::Transaction transaction) noexcept
 	{
-		kernel::Guard guard(lock_);
-		failures_.remember(requester, xid, now());
-		any_.store(true);
+		failures_.remember(transaction, now());
 	}
-	/* Whether that is such a transaction, sent again. */
-	[[nodiscard]] bool has_failed(const Requester &requester, wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_)
+	/* Whether that is such a transaction, sent again. Any context. */
+	[[nodiscard]] bool has_failed(proto::Transaction transaction) noexcept
 	{
-		if (!any_.load())
-			return false;
-		kernel::Guard guard(lock_);
-		return failures_.recognise(requester, xid, now());
+		return failures_.recognise(transaction, now());
 	}
 
     private:
@@ -41,10 +27,7 @@ class Service : public kernel::Heap {
 		return static_cast<std::uint64_t>(ktime_get_seconds());
 	}
 
-	kernel::SpinLock lock_{"Service"};
-	proto::Failures<Requester, 64> failures_ RPCORDMA_GUARDED_BY(lock_);
-	/* Whether there was ever a failure: mostly not. */
-	std::atomic<bool> any_{false};
+	proto::Failures<64> failures_;
 };
 
 /* Exists while the module serves. */
