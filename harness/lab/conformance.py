@@ -4,11 +4,12 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lab.errors import GuestDied, LabError, LabTimeout
-from lab.guest import COMPLAINT, Guest, KernelMessage
+from lab.guest import Guest
+from lab.kernel_log import COMPLAINT, KernelMessage, complaints_in
 from lab.nfs import OURS, PORT
 from lab.paths import CHECKOUT
 from lab.peer import Peer
@@ -120,14 +121,15 @@ def take_rows(outcome: Outcome, output: str) -> None:
             outcome.output += line + "\n"
 
 
-def take_complaints(outcome: Outcome, kernel_log: Iterable[KernelMessage]) -> None:
+def take_complaints(outcome: Outcome, kernel_log: Sequence[KernelMessage]) -> None:
     """Tells what the kernel complained of, and during which case."""
     case = BEFORE
+    complaints, _ = complaints_in(kernel_log)
     for message in kernel_log:
         marked = MARK.search(message.text)
         if marked:
             case = outcome.cut_off = marked.group(1)
-        elif COMPLAINT.search(message.text):
+        elif message in complaints:
             outcome.complaints[case].append(str(message))
 
 

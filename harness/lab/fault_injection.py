@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import LabError
-from lab.guest import Guest, KernelMessage
+from lab.guest import Guest
+from lab.kernel_log import KernelMessage
 from lab.module import module_file
 from lab.nfs import OURS
 

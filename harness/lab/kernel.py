@@ -55,9 +55,10 @@ class Kernel:
     @staticmethod
     def _test_options(flavour: str) -> str:
         """What SLUB finds KASAN finds too, but for much less time. ACPI's interpreter takes 20 s for each interrupt of
-        a PCI device, under these sanitizers and without KVM; the MP table has the processors and the interrupts too."""
+        a PCI device, under these sanitizers and without KVM; the MP table has the processors and the interrupts too.
+        KASAN would say no more after its first report, which may be one that is excused."""
         options = [] if FULL else ["slub_debug=-"]
-        return " ".join(options if flavour == "kcsan" else ["pci=noacpi", *options])
+        return " ".join(options if flavour == "kcsan" else ["pci=noacpi", "kasan_multi_shot", *options])
 
     @property
     def is_installed(self) -> bool:

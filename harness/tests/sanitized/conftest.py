@@ -93,5 +93,6 @@ def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
         # Here at once, while pytest shows it when all tests have run.
         with (LOG_DIRECTORY / "failures.txt").open("a", encoding="utf-8") as failures:
             failures.write(f"==== {report.nodeid}\n{report.longreprtext}\n")
-        # What a failure leaves behind is no ground for the next test.
+    if report.failed or used.guest.excused:
+        # What a failure leaves behind is no ground for the next test, nor is a kernel whose lockdep is off.
         item.funcargs["keeper"].stop()

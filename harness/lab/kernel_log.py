@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A guest's kernel log, and what in it is a complaint."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# The kernel speaks of its own mistakes in these words. A test in whose guest it does so has failed.
+COMPLAINT = re.compile(
+    r"\bBUG:|\bWARNING:|\bOops\b|INFO: task |blocked for more than|general protection"
+    r"|possible circular locking|possible recursive locking|inconsistent lock state"
+    r"|KASAN:|KCSAN:|UBSAN:|refcount_t:|list_(add|del) corruption|kernel BUG at|Kernel panic"
+    r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma")
+
+# soft-RoCE puts a packet into the queue of a queue pair that has been destroyed meanwhile, under load. Who destroyed it
+# is in the report, too, behind the stack of the access, and may be us.
+USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in ")
+SOFT_ROCE = re.compile(r"^\s+rxe_resp_queue_pkt\+\S+ \[rdma_rxe\]")
+OURS = re.compile(r"\[rpcordma")
+STACK_BEGINS = re.compile(r"^(Call Trace:|\s*<(TASK|IRQ|NMI)>)")
+STACK_ENDS = re.compile(r"^(Allocated by task|Freed by task|Last potentially related work|The buggy address)")
+BORDER = re.compile(r"^={60,}$")
+
+
+@dataclass(frozen=True)
+class KernelMessage:
+    """One record of a guest's kernel log."""
+
+    level: int
+    time: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"[{self.time:12.6f}] {self.text}"
+
+
+def complaints_in(log: Sequence[KernelMessage]) -> tuple[list[KernelMessage], list[KernelMessage]]:
+    """What the kernel complains of, and apart from that what it is excused for: see is_soft_roces()."""
+    complaints: list[KernelMessage] = []
+    excused: list[KernelMessage] = []
+    for number, message in enumerate(log):
+        if not message.text.startswith("lab: ") and COMPLAINT.search(message.text):
+            (excused if is_soft_roces(log[number:]) else complaints).append(message)
+    return complaints, excused
+
+
+def is_soft_roces(log: Sequence[KernelMessage]) -> bool:
+    """Whether the log begins with the report of soft-RoCE's own use of a queue pair that was freed.
+
+    It is known by the stack of the access, which is whole and has none of our functions.
+    """
+    if not USE_AFTER_FREE.search(log[0].text):
+        return False
+    stack = stack_of(log[1:])
+    return any(SOFT_ROCE.match(line) for line in stack) and not any(OURS.search(line) for line in stack)
+
+
+def stack_of(report: Sequence[KernelMessage]) -> list[str]:
+    """The first stack of a report; empty where it does not end in the report's own words."""
+    stack: list[str] = []
+    for message in report:
+        if BORDER.match(message.text) or COMPLAINT.search(message.text):
+            break
+        if stack and STACK_ENDS.match(message.text):
+            return stack
+        if stack or STACK_BEGINS.match(message.text):
+            stack.append(message.text)
+    return []

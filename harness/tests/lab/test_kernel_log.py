@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What of a kernel log is a complaint. Needs no guest."""
+
+import pytest
+
+from lab.kernel_log import KernelMessage, complaints_in
+
+BORDER = "=" * 66
+HEADLINE = "BUG: KASAN: slab-use-after-free in _raw_spin_lock_irqsave+0x75/0xc0"
+ROCE_FRAME = " rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]"
+END_OF_STACK = " </TASK>"
+ALLOCATED = "Allocated by task 1234:"
+
+# Queue pairs are allocated and freed on behalf of us.
+REPORT = [
+    BORDER,
+    HEADLINE,
+    "Write of size 4 at addr ffff888012345678 by task ksoftirqd/0/15",
+    "",
+    "CPU: 0 UID: 0 PID: 15 Comm: ksoftirqd/0 Tainted: G           OE",
+    "Call Trace:",
+    " <TASK>",
+    " dump_stack_lvl+0x64/0x80",
+    " print_report+0xce/0x660",
+    " kasan_report+0xd3/0x110",
+    " _raw_spin_lock_irqsave+0x75/0xc0",
+    " skb_queue_tail+0x1e/0x100",
+    ROCE_FRAME,
+    " rxe_rcv+0x4f5/0xf00 [rdma_rxe]",
+    " rxe_udp_encap_recv+0xd6/0x200 [rdma_rxe]",
+    " udp_queue_rcv_one_skb+0x5b0/0xb70",
+    END_OF_STACK,
+    "",
+    ALLOCATED,
+    " kasan_save_stack+0x33/0x60",
+    " ib_create_qp_kernel+0x61/0x3b0 [ib_core]",
+    " rdma_create_qp+0x93/0x220 [rdma_cm]",
+    " make_queue_pair+0x51/0x80 [rpcordma]",
+    "",
+    "Freed by task 1234:",
+    " kfree+0x120/0x3c0",
+    " ib_destroy_qp_user+0x1f0/0x560 [ib_core]",
+    " dismantle+0x51/0x80 [rpcordma]",
+    "",
+    "The buggy address belongs to the object at ffff888012345000",
+    BORDER,
+]
+
+
+def log_of(texts: list[str]) -> list[KernelMessage]:
+    return [KernelMessage(3, number / 1000, text) for number, text in enumerate(texts)]
+
+
+def replaced(old: str, *new: str) -> list[str]:
+    """The report with other lines in the place of one."""
+    at = REPORT.index(old)
+    return [*REPORT[:at], *new, *REPORT[at + 1:]]
+
+
+def complaints(texts: list[str]) -> list[str]:
+    return [message.text for message in complaints_in(log_of(texts))[0]]
+
+
+def test_soft_roces_own_use_after_free_is_no_complaint() -> None:
+    """Neither alone nor between other messages, on either kernel; and it is said that it was there."""
+    assert complaints_in(log_of(REPORT)) == ([], [log_of(REPORT)[1]])
+    assert not complaints(["lab: mark 1: set up", *REPORT, "rpcordma: loaded"])
+    assert not complaints(replaced(HEADLINE, "BUG: KASAN: use-after-free in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]"))
+
+
+@pytest.mark.parametrize("report", [
+    pytest.param(replaced(ROCE_FRAME), id="another function of soft-RoCE's"),
+    pytest.param(replaced(ROCE_FRAME, " ? rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]"), id="a mere guess"),
+    pytest.param(replaced(ROCE_FRAME, " rxe_resp_queue_pkt+0x24/0x90 [rpcordma]"), id="a namesake"),
+    pytest.param(replaced(END_OF_STACK, " send+0x20/0x40 [rpcordma]", END_OF_STACK), id="ours on the stack"),
+    pytest.param(replaced(END_OF_STACK, " send+0x20/0x40 [rpcordma_kunit]", END_OF_STACK), id="ours under test"),
+    pytest.param(replaced(END_OF_STACK, " ? send+0x20/0x40 [rpcordma]", END_OF_STACK), id="perhaps ours"),
+    pytest.param(REPORT[:REPORT.index(ALLOCATED)], id="a report that is cut off"),
+    pytest.param(REPORT[:REPORT.index(ALLOCATED)] + [BORDER], id="a report without what follows the stack"),
+    pytest.param(REPORT[:5] + REPORT[REPORT.index(ALLOCATED):], id="no stack"),
+])
+def test_what_is_nearly_that_is_one(report: list[str]) -> None:
+    """Whatever lacks one of its marks is a complaint."""
+    assert complaints(report) == [HEADLINE]
+
+
+@pytest.mark.parametrize("headline", [
+    "BUG: KASAN: slab-out-of-bounds in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]",
+    "BUG: KASAN: null-ptr-deref in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]",
+    "BUG: unable to handle page fault for address: ffff888012345678",
+    "WARNING: CPU: 0 PID: 15 at drivers/infiniband/sw/rxe/rxe_comp.c:827",
+    "general protection fault in rxe_resp_queue_pkt",
+])
+def test_other_complaints_with_that_stack_are_ones(headline: str) -> None:
+    """It is a use after free that is known, and nothing else."""
+    assert complaints(replaced(HEADLINE, headline)) == [headline]
+
+
+def test_a_complaint_behind_an_excused_one_is_seen() -> None:
+    """An excuse is for one report; and one without a stack does not borrow the next one's."""
+    ours = "BUG: KASAN: slab-use-after-free in send+0x20/0x40 [rpcordma]"
+    assert complaints([*REPORT, ours, *REPORT]) == [ours]
+    assert complaints([*REPORT[:10], ours, *REPORT[10:]]) == [HEADLINE, ours]
