@@ -218,7 +218,7 @@ class Transport final : private verbs::Endpoint::User {
 	kernel::Opaque<delayed_work> connect_work_;
 	/* This mount's, where it is not the default. */
 	kernel::Opaque<rpc_timeout> timeout_;
-	kernel::SpinLock reconnection_lock_{"Transport::reconnection_"};
+	kernel::SpinLock reconnection_lock_{RPCORDMA_LOCK_RECONNECTION};
 	proto::Reconnection reconnection_ RPCORDMA_GUARDED_BY(reconnection_lock_);
 	/* When the last attempt to connect began, in jiffies. */
 	unsigned long connect_began_ RPCORDMA_GUARDED_BY(reconnection_lock_) = 0;
@@ -229,7 +229,7 @@ class Transport final : private verbs::Endpoint::User {
 	 * it as it is, because close() waits for them. */
 	kernel::Owned<verbs::Endpoint> endpoint_;
 
-	kernel::SpinLock lock_{"Transport"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_TRANSPORT};
 	kernel::List<Request> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* Requests with memory that the peer may reach. */
 	kernel::List<Request> advertising_ RPCORDMA_GUARDED_BY(lock_);

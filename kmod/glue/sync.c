@@ -11,11 +11,25 @@
 static struct workqueue_struct *queue;
 static struct workqueue_struct *ends;
 
-/* Lockdep tells one kind of locks from another by an address within the module: that of their owner's name. */
-void rpcordma_spin_init(struct spinlock *lock, const char *owner)
+/* The names that lockdep shows: of the locks' owners. */
+static const char *const lock_names[RPCORDMA_LOCKS] = {
+	[RPCORDMA_LOCK_CONNECTION] = "Connection",
+	[RPCORDMA_LOCK_ROOM_QUEUE] = "RoomQueue",
+	[RPCORDMA_LOCK_LISTENER] = "Listener",
+	[RPCORDMA_LOCK_TRANSFER_POOL] = "TransferPool",
+	[RPCORDMA_LOCK_RECEIVE_QUEUE] = "ReceiveQueue",
+	[RPCORDMA_LOCK_SEND_QUEUE] = "SendQueue",
+	[RPCORDMA_LOCK_REGISTRATION_POOL] = "RegistrationPool",
+	[RPCORDMA_LOCK_RECONNECTION] = "Transport::reconnection_",
+	[RPCORDMA_LOCK_TRANSPORT] = "Transport",
+};
+
+static struct lock_class_key lock_keys[RPCORDMA_LOCKS];
+
+void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind)
 {
 	spin_lock_init(lock);
-	lockdep_set_class_and_name(lock, (struct lock_class_key *)owner, owner);
+	lockdep_set_class_and_name(lock, &lock_keys[kind], lock_names[kind]);
 }
 
 void rpcordma_spin_lock(struct spinlock *lock)

@@ -2,6 +2,7 @@
 /* Verbs that are inline functions, and scatterlists. */
 #include <linux/err.h>
 #include <linux/scatterlist.h>
+#include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
@@ -15,6 +16,11 @@ int rpcordma_post_send(struct ib_qp *qp, const struct ib_send_wr *first)
 int rpcordma_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first)
 {
 	return ib_post_recv(qp, first, NULL);
+}
+
+void *rpcordma_alloc_near(struct ib_device *device, size_t size, gfp_t gfp)
+{
+	return kzalloc_node(size, gfp, ibdev_to_node(device));
 }
 
 u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped)

@@ -61,8 +61,21 @@ void rpcordma_release_pages(struct page **pages, unsigned int count);
 /* Gives a page array that its owner left sparse (XDRBUF_SPARSE_PAGES) the pages that it lacks: 0 or -ENOMEM. */
 int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 
-/* sync.c */
-void rpcordma_spin_init(struct spinlock *lock, const char *owner);
+/* sync.c. Lockdep tells these kinds of locks from each other. */
+enum rpcordma_lock {
+	RPCORDMA_LOCK_CONNECTION,
+	RPCORDMA_LOCK_ROOM_QUEUE,
+	RPCORDMA_LOCK_LISTENER,
+	RPCORDMA_LOCK_TRANSFER_POOL,
+	RPCORDMA_LOCK_RECEIVE_QUEUE,
+	RPCORDMA_LOCK_SEND_QUEUE,
+	RPCORDMA_LOCK_REGISTRATION_POOL,
+	RPCORDMA_LOCK_RECONNECTION,
+	RPCORDMA_LOCK_TRANSPORT,
+	RPCORDMA_LOCKS,
+};
+
+void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind);
 void rpcordma_spin_lock(struct spinlock *lock);
 void rpcordma_spin_unlock(struct spinlock *lock);
 void rpcordma_completion_init(struct completion *completion);
@@ -81,9 +94,11 @@ int rpcordma_workqueues_create(void);
 void rpcordma_workqueues_destroy(void);
 unsigned long rpcordma_jiffies(void);
 
-/* verbs.c: those of <rdma/ib_verbs.h> of the same names. */
+/* verbs.c: those of <rdma/ib_verbs.h> of the same names, and others. */
 int rpcordma_post_send(struct ib_qp *qp, const struct ib_send_wr *first);
 int rpcordma_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first);
+/* rpcordma_alloc() of the NUMA node that the device is at, as long as that has memory. */
+void *rpcordma_alloc_near(struct ib_device *device, size_t size, gfp_t gfp);
 /* The address for the device, or 0 where it cannot be mapped. */
 u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped);
 void rpcordma_unmap(struct ib_device *device, u64 address, size_t size, unsigned int direction);

@@ -16,11 +16,20 @@ struct Heap {
 	{
 		return rpcordma_alloc(size, gfp);
 	}
+	/* Near to the device that works with it. */
+	static void *operator new(std::size_t size, gfp_t gfp, ib_device *device) noexcept
+	{
+		return rpcordma_alloc_near(device, size, gfp);
+	}
 	static void operator delete(void *memory) noexcept
 	{
 		kfree(memory);
 	}
 	static void operator delete(void *memory, gfp_t) noexcept
+	{
+		kfree(memory);
+	}
+	static void operator delete(void *memory, gfp_t, ib_device *) noexcept
 	{
 		kfree(memory);
 	}
@@ -92,6 +101,12 @@ class Block {
 	/* Zeroed. Empty where there is no memory. */
 	Block(std::size_t size, gfp_t gfp) noexcept
 		: bytes_(static_cast<std::byte *>(rpcordma_alloc(size, gfp)))
+		, size_(bytes_ ? size : 0)
+	{
+	}
+	/* The same, near to the device that works with it. */
+	Block(std::size_t size, gfp_t gfp, ib_device *device) noexcept
+		: bytes_(static_cast<std::byte *>(rpcordma_alloc_near(device, size, gfp)))
 		, size_(bytes_ ? size : 0)
 	{
 	}

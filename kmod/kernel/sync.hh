@@ -13,10 +13,9 @@ namespace rpcordma::kernel {
 /* A spinlock for process context: neither interrupts nor softirqs take it. Nothing sleeps while it is held. */
 class RPCORDMA_CAPABILITY("spinlock") SpinLock {
     public:
-	/* `owner` is a literal: the locks of one class have the same, those of two classes never. */
-	explicit SpinLock(const char *owner) noexcept
+	explicit SpinLock(rpcordma_lock kind) noexcept
 	{
-		rpcordma_spin_init(lock_.get(), owner);
+		rpcordma_spin_init(lock_.get(), kind);
 	}
 	void lock() noexcept RPCORDMA_ACQUIRE()
 	{

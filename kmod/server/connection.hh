@@ -181,7 +181,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* Counts the events after which a Call of the reverse direction may find room that it lacked. */
 	std::atomic<std::uint32_t> room_events_{0};
 
-	kernel::SpinLock lock_{"Connection"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_CONNECTION};
 	proto::Grants grants_ RPCORDMA_GUARDED_BY(lock_){1};
 	/* Messages that no thread has looked at. */
 	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);

@@ -70,7 +70,7 @@ class Listener final : public kernel::Heap {
 	kernel::Opaque<delayed_work> again_;
 	/* The time to the next attempt, in jiffies. Used by one attempt at a time. */
 	unsigned long delay_ = 0;
-	kernel::SpinLock lock_{"Listener"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_LISTENER};
 	/* Null while there is nothing to listen on. */
 	rdma_cm_id *id_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	/* The last identifier that became useless while it was none of ours, or not yet. */

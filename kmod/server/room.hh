@@ -101,7 +101,7 @@ class RoomQueue {
 			next->woken.complete();
 	}
 
-	kernel::SpinLock lock_{"RoomQueue"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_ROOM_QUEUE};
 	kernel::List<Waiter> waiters_ RPCORDMA_GUARDED_BY(lock_);
 	bool ended_ RPCORDMA_GUARDED_BY(lock_) = false;
 	/* The size of waiters_, for a look without the lock. */

@@ -131,8 +131,9 @@ bool Endpoint::create_queues(const Depths &depths, std::uint32_t transfers, std:
 		return false;
 	pd_ = pd;
 	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
-	receives_.reset(new (kernel::GFP_KERNEL) ReceiveQueue(device, lkey, receive_size, depths.receive, *this));
-	sends_.reset(new (kernel::GFP_KERNEL) SendQueue(device, lkey, send_size, depths.send, *this));
+	receives_.reset(new (kernel::GFP_KERNEL, device)
+				ReceiveQueue(device, lkey, receive_size, depths.receive, *this));
+	sends_.reset(new (kernel::GFP_KERNEL, device) SendQueue(device, lkey, send_size, depths.send, *this));
 	return receives_ && sends_ && create_queue_pair(device, depths, transfers);
 }
 
@@ -237,7 +238,7 @@ bool Endpoint::create_queue_pair(ib_device *device, const Depths &depths, std::u
 bool Endpoint::make_registrations(std::uint32_t most, std::uint32_t first) noexcept
 {
 	ib_device *const device = field::rdma_cm_id::device(id_);
-	registrations_.reset(new (kernel::GFP_KERNEL) RegistrationPool(device, pd_, *sends_, most, *this));
+	registrations_.reset(new (kernel::GFP_KERNEL, device) RegistrationPool(device, pd_, *sends_, most, *this));
 	return registrations_ && registrations_->prepare(first);
 }
 

@@ -20,7 +20,7 @@ class MappedBlock {
 	/* False where there is no memory, or no mapping to be had. */
 	[[nodiscard]] bool map(ib_device *device, std::size_t size, unsigned int direction, gfp_t gfp) noexcept
 	{
-		block_ = kernel::Block(size, gfp);
+		block_ = kernel::Block(size, gfp, device);
 		if (!block_)
 			return false;
 		bool mapped = false;

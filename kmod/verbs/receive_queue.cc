@@ -21,7 +21,7 @@ ReceiveQueue::~ReceiveQueue()
 
 ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept
 {
-	kernel::Owned<ReceiveBuffer> buffer(new (gfp) ReceiveBuffer);
+	kernel::Owned<ReceiveBuffer> buffer(new (gfp, device_) ReceiveBuffer);
 	if (!buffer || !buffer->block_.map(device_, size_, kernel::DMA_FROM_DEVICE, gfp))
 		return nullptr;
 

@@ -110,7 +110,7 @@ class ReceiveQueue : public kernel::Heap {
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
 	Listener &listener_;
-	kernel::SpinLock lock_{"ReceiveQueue"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_RECEIVE_QUEUE};
 	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
 	/* All there are, wherever they are, begin with this one. */

@@ -139,10 +139,11 @@ RegistrationPool::~RegistrationPool()
 
 Registration *RegistrationPool::make() noexcept
 {
-	kernel::Owned<Registration> registration(new (kernel::GFP_KERNEL) Registration(queue_));
+	kernel::Owned<Registration> registration(new (kernel::GFP_KERNEL, device_) Registration(queue_));
 	if (!registration)
 		return nullptr;
-	registration->list_ = kernel::Block(limits_.pages * kernel::Layout<scatterlist>::size, kernel::GFP_KERNEL);
+	registration->list_ =
+		kernel::Block(limits_.pages * kernel::Layout<scatterlist>::size, kernel::GFP_KERNEL, device_);
 	if (!registration->list_)
 		return nullptr;
 	rpcordma_list_init(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages);

@@ -163,7 +163,7 @@ class RegistrationPool : public kernel::Heap {
 	const proto::RegistrationLimits limits_;
 	const std::uint32_t most_;
 	kernel::Opaque<work_struct> growth_;
-	kernel::SpinLock lock_{"RegistrationPool"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_REGISTRATION_POOL};
 	Registrations free_ RPCORDMA_GUARDED_BY(lock_);
 	std::uint32_t made_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t wanted_ RPCORDMA_GUARDED_BY(lock_) = 0;

@@ -105,7 +105,7 @@ void SendQueue::free_buffers() noexcept
 
 SendBuffer *SendQueue::make(gfp_t gfp) noexcept
 {
-	kernel::Owned<SendBuffer> buffer(new (gfp) SendBuffer);
+	kernel::Owned<SendBuffer> buffer(new (gfp, device_) SendBuffer);
 	if (!buffer || !buffer->block_.map(device_, size_, kernel::DMA_TO_DEVICE, gfp))
 		return nullptr;
 

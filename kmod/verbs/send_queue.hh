@@ -200,7 +200,7 @@ class SendQueue : public kernel::Heap {
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
 	Listener &listener_;
-	kernel::SpinLock lock_{"SendQueue"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_SEND_QUEUE};
 	kernel::List<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* In the order in which they were posted. */
 	kernel::List<SendBuffer> in_queue_ RPCORDMA_GUARDED_BY(lock_);

@@ -114,7 +114,7 @@ class TransferPool {
 	void give_back(Transfers &from) noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
-	kernel::SpinLock lock_{"TransferPool"};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_TRANSFER_POOL};
 	Transfers free_ RPCORDMA_GUARDED_BY(lock_);
 };
 
