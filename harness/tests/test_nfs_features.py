@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What NFS has besides files: Kerberos, ACLs, extended attributes, long links, IPv6."""
+"""What NFS has besides files: Kerberos, ACLs, extended attributes, long links, IPv6, secure exports."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 from expectations import MEBIBYTE, mounted
-from workloads import TRACE, connection_faults, traced
+from workloads import TRACE, connection_faults, sysctl, traced
 
 from lab import Pair
 from lab.errors import CommandFailed
@@ -162,3 +162,28 @@ def test_an_ipv6_server_is_mounted(pair: Pair, version: str) -> None:
                                       "&& sync /mnt/six && sha256sum </tmp/six")
         assert pair.server.output("sha256sum </srv/nfs/tmpfs/six") == checksum
         pair.client.run("rm /mnt/six")
+
+
+@contextmanager
+def secure_export(pair: Pair) -> Iterator[None]:
+    """An export named "secure" for Calls from reserved ports only, as exports are by default."""
+    pair.server.run("mkdir /srv/nfs/secure && mount -t tmpfs tmpfs /srv/nfs/secure && "
+                    "exportfs -o rw,secure,no_root_squash,no_subtree_check,sec=sys,fsid=8 '*:/srv/nfs/secure'")
+    yield
+    pair.server.run("exportfs -u '*:/srv/nfs/secure' && umount /srv/nfs/secure && rmdir /srv/nfs/secure")
+
+
+@pytest.mark.about("both together")
+@pytest.mark.versions("4.0", "4.1", "4.2")
+def test_a_secure_export_is_for_reserved_ports_where_the_server_asks_for_them(pair: Pair, version: str) -> None:
+    """The client has one unless it is told otherwise, also on its next connection."""
+    with secure_export(pair):
+        with sysctl(pair.server, svc_rdma__reserved_ports=1):
+            with mounted(pair, version, export="secure"):
+                pair.client.run("echo one >/mnt/file && sync /mnt/file")
+                pair.client.run(f"echo {pair.SERVER_ADDRESS} | tee /sys/kernel/sunrpc/xprt-switches/*/*-rdma/dstaddr")
+                assert pair.client.output("echo two >>/mnt/file && sync /mnt/file && cat /mnt/file") == "one\ntwo\n"
+            with pytest.raises(CommandFailed, match="Operation not permitted"):
+                pair.mount(version, export="secure", options="noresvport")
+        with mounted(pair, version, export="secure", options="noresvport"):
+            assert pair.client.output("cat /mnt/file") == "one\ntwo\n"

@@ -64,6 +64,7 @@ void Transport::attempt() noexcept
 		.network = field::rpc_xprt::xprt_net(xprt_),
 		.destination = reinterpret_cast<const sockaddr *>(&field::rpc_xprt::addr(xprt_)),
 		.source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) : nullptr,
+		.reserved_port = rpcordma_xprt_wants_reserved_port(xprt_),
 		.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
 		.reverse_receives = receives,
 		.reverse_transfers = most_reverse_segments,

@@ -5,6 +5,7 @@
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/msg_prot.h>
 #include <linux/sunrpc/xprt.h>
+#include <rdma/rdma_cm.h>
 
 #include "kernel/glue.h"
 
@@ -74,4 +75,27 @@ u16 rpcordma_address_port(const struct sockaddr *address)
 int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size)
 {
 	return rpc_ntop(address, buffer, size);
+}
+
+static bool is_link_local(const struct sockaddr *address)
+{
+	return address->sa_family == AF_INET6 &&
+	       ipv6_addr_type(&((const struct sockaddr_in6 *)address)->sin6_addr) & IPV6_ADDR_LINKLOCAL;
+}
+
+int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, const struct sockaddr *destination,
+		       u16 port)
+{
+	struct sockaddr_storage from = { .ss_family = destination->sa_family };
+	int error;
+
+	/* Only where it binds by itself does the connection manager take the interface from the destination. */
+	if (!source && is_link_local(destination))
+		return -EINVAL;
+	if (source)
+		rpcordma_address_copy(&from, source);
+	rpc_set_port((struct sockaddr *)&from, port);
+	error = rdma_bind_addr(id, (struct sockaddr *)&from);
+	/* The latter where an unspecified address has it. */
+	return error == -EADDRNOTAVAIL ? -EADDRINUSE : error;
 }

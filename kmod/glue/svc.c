@@ -40,8 +40,7 @@ static void nothing_to_release(struct svc_xprt *xprt, void *context)
 }
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-/* The port says nothing: connections are not made by users. */
-#define SECURE_PORT .xpo_secure_port = rpcordma_rqst_set_secure,
+#define SECURE_PORT .xpo_secure_port = rpcordma_server_judge_port,
 #else
 #define SECURE_PORT
 #endif
@@ -62,8 +61,7 @@ static const struct svc_xprt_ops listener_operations = { .xpo_create = create,
 							 .xpo_release_ctxt = nothing_to_release,
 							 .xpo_detach = rpcordma_server_detach_listener,
 							 .xpo_free = rpcordma_server_free_listener,
-							 .xpo_kill_temp_xprt = nothing_to_do,
-							 SECURE_PORT };
+							 .xpo_kill_temp_xprt = nothing_to_do };
 
 static const struct svc_xprt_ops connection_operations = { .xpo_recvfrom = rpcordma_server_recvfrom,
 							   .xpo_sendto = rpcordma_server_sendto,
@@ -154,9 +152,13 @@ void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data)
 	set_flag(xprt, XPT_DATA, data);
 }
 
-void rpcordma_rqst_set_secure(struct svc_rqst *rqst)
+/* The flag is still that of the thread's last Call. */
+void rpcordma_rqst_set_secure(struct svc_rqst *rqst, bool secure)
 {
-	set_bit(RQ_SECURE, &rqst->rq_flags);
+	if (secure)
+		set_bit(RQ_SECURE, &rqst->rq_flags);
+	else
+		clear_bit(RQ_SECURE, &rqst->rq_flags);
 }
 
 void rpcordma_release_pages(struct page **pages, unsigned int count)

@@ -53,6 +53,8 @@ unsigned int rpcordma_svc_max_req_size = 4096;
 unsigned int rpcordma_svc_max_reads = 16;
 /* Not the in-tree module's: see enum ReverseChunks. */
 unsigned int rpcordma_svc_reverse_chunks;
+/* Nor is this one. */
+unsigned int rpcordma_svc_reserved_ports;
 
 static unsigned int least_requests = 4;
 static unsigned int most_requests = 16384;
@@ -102,6 +104,7 @@ static struct ctl_table server_table[] = {
 	RANGED("max_req_size", rpcordma_svc_max_req_size, &least_req_size, &most_req_size),
 	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, &least_reads, &most_reads),
 	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, &never_chunks, &always_chunks),
+	RANGED("reserved_ports", rpcordma_svc_reserved_ports, SYSCTL_ZERO, SYSCTL_ONE),
 	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
 	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
 	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),

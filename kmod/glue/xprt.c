@@ -224,6 +224,11 @@ bool rpcordma_xprt_swapping(struct rpc_xprt *xprt)
 	return atomic_read(&xprt->swapper) != 0;
 }
 
+bool rpcordma_xprt_wants_reserved_port(struct rpc_xprt *xprt)
+{
+	return xprt->resvport;
+}
+
 void rpcordma_task_ask_once(struct rpc_task *task)
 {
 	task->tk_garb_retry = 0;

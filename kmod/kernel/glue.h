@@ -143,6 +143,8 @@ void rpcordma_xprt_set_connected(struct rpc_xprt *xprt);
 void rpcordma_xprt_clear_connecting(struct rpc_xprt *xprt);
 void rpcordma_xprt_set_bound(struct rpc_xprt *xprt);
 bool rpcordma_xprt_swapping(struct rpc_xprt *xprt);
+/* Whether the mount wants a reserved port. */
+bool rpcordma_xprt_wants_reserved_port(struct rpc_xprt *xprt);
 /* Whether the RPC has a reply at all. */
 bool rpcordma_reply_expected(struct rpc_task *task);
 /* A Reply that cannot be decoded is final: the Call is not sent again. */
@@ -162,6 +164,10 @@ int rpcordma_addresses_format(struct rpc_xprt *xprt);
 void rpcordma_addresses_free(struct rpc_xprt *xprt);
 void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port);
 u16 rpcordma_address_port(const struct sockaddr *address);
+/* Binds to that port of `source` or, where that is NULL, of the address that leads to `destination`: 0, -EADDRINUSE, or
+ * another negative errno. */
+int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, const struct sockaddr *destination,
+		       u16 port);
 int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size);
 
 /* Fills up with zeroes. */
@@ -179,7 +185,8 @@ void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *addre
 /* Whether connections wait to be accepted, or Calls to be taken: to be followed by svc_xprt_enqueue(). */
 void rpcordma_svc_set_connecting(struct svc_xprt *xprt, bool connecting);
 void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data);
-void rpcordma_rqst_set_secure(struct svc_rqst *rqst);
+/* Whether the Call counts as one from a reserved port, which exports that are "secure" ask for. */
+void rpcordma_rqst_set_secure(struct svc_rqst *rqst, bool secure);
 
 /* debugfs.c */
 int rpcordma_debugfs_create(void);
@@ -195,6 +202,7 @@ extern unsigned int rpcordma_svc_max_requests;
 extern unsigned int rpcordma_svc_max_req_size;
 extern unsigned int rpcordma_svc_max_reads;
 extern unsigned int rpcordma_svc_reverse_chunks;
+extern unsigned int rpcordma_svc_reserved_ports;
 /* What is counted below /proc/sys/sunrpc/svc_rdma. */
 enum rpcordma_svc_counter {
 	RPCORDMA_SVC_READS,
@@ -247,6 +255,7 @@ struct svc_xprt *rpcordma_server_accept(struct svc_xprt *xprt);
 void rpcordma_server_detach_listener(struct svc_xprt *xprt);
 void rpcordma_server_free_listener(struct svc_xprt *xprt);
 int rpcordma_server_recvfrom(struct svc_rqst *rqst);
+void rpcordma_server_judge_port(struct svc_rqst *rqst);
 int rpcordma_server_sendto(struct svc_rqst *rqst);
 int rpcordma_server_result_payload(struct svc_rqst *rqst, unsigned int offset, unsigned int length);
 void rpcordma_server_release_context(struct svc_xprt *xprt, void *context);

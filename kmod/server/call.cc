@@ -154,7 +154,7 @@ int Connection::present(ServedCall &call, svc_rqst *rqst) noexcept
 	/* Neither TCP nor UDP. */
 	field::svc_rqst::rq_prot(rqst) = kernel::IPPROTO_MAX;
 	svc_xprt_copy_addrs(rqst, xprt());
-	rpcordma_rqst_set_secure(rqst);
+	judge_port(rqst);
 	return static_cast<int>(field::xdr_buf::len(&field::svc_rqst::rq_arg(rqst)));
 }
 

@@ -72,6 +72,11 @@ int rpcordma_server_recvfrom(svc_rqst *rqst)
 	return Connection::of(field::svc_rqst::rq_xprt(rqst)).receive(rqst);
 }
 
+void rpcordma_server_judge_port(svc_rqst *rqst)
+{
+	Connection::of(field::svc_rqst::rq_xprt(rqst)).judge_port(rqst);
+}
+
 int rpcordma_server_sendto(svc_rqst *rqst)
 {
 	return Connection::of(field::svc_rqst::rq_xprt(rqst)).send(rqst);

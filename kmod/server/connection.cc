@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel/trace.hh"
+#include "proto/reserved_ports.hh"
 #include "server/listener.hh"
 #include "verbs/names.hh"
 
@@ -99,7 +100,9 @@ bool Connection::start(ConnectRequest &request) noexcept
 	return true;
 }
 
-/* The port is arbitrary and another on each connection: without it, upper layers know a requester again. */
+/* The port is another on each connection: without it, upper layers know a requester again. It may be any user's, whom
+ * nothing keeps from the connection manager, unless it is a reserved one. The in-tree client has none, so that all count as
+ * such by default. */
 void Connection::set_addresses(rdma_cm_id *id) noexcept
 {
 	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
@@ -107,6 +110,8 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 	std::array<std::byte, 28> address;
 	__builtin_memcpy(address.data(), &field::svc_xprt::xpt_remote(xprt()), address.size());
 	requester_ = proto::requester_at(address);
+	const auto *const from = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id));
+	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
 }
 
 const sockaddr *Connection::peer() noexcept

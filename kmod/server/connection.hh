@@ -47,6 +47,11 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 
 	/* The next Call: its size, 0 where there is none yet, or a negative errno. */
 	[[nodiscard]] int receive(svc_rqst *rqst) noexcept;
+	/* Says whether a Call counts as one from a reserved port. */
+	void judge_port(svc_rqst *rqst) const noexcept
+	{
+		rpcordma_rqst_set_secure(rqst, has_secure_port_);
+	}
 	/* Sends the Reply. */
 	[[nodiscard]] int send(svc_rqst *rqst) noexcept;
 	/* A DDP-eligible item is part of the Reply. */
@@ -174,6 +179,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	std::atomic<bool> is_accepted_{false};
 	std::atomic<bool> is_ending_{false};
 	proto::Requester requester_{};
+	bool has_secure_port_ = false;
 	verbs::TransferPool transfers_;
 	/* In the send queue; and the device's registrations, for RDMA Reads and Writes. */
 	RoomQueue room_;

@@ -5,6 +5,7 @@
 
 #include "kernel/trace.hh"
 #include "proto/grants.hh"
+#include "proto/reserved_ports.hh"
 
 namespace rpcordma::verbs {
 
@@ -33,6 +34,8 @@ DeviceLimits limits_of(ib_device *device)
 		.registrations = count(field::ib_device::max_mr(device)),
 		.registration = RegistrationPool::limits_of(device)};
 }
+
+constinit proto::ReservedPorts reserved_ports;
 
 /* What the connection manager's errno stands for where nothing else is known: a lack says nothing of the peer, and a task that
  * does not wait for ever must not end for it. */
@@ -90,11 +93,23 @@ ConnectOutcome Endpoint::resolve(const EndpointWishes &wishes) noexcept
 		return Outcome::try_again;
 	id_ = id;
 
+	if (wishes.reserved_port)
+		bind_reserved_port(wishes);
 	const unsigned long patience = resolve_ms * kernel::HZ / 1000 + kernel::HZ;
 	const Outcome resolved = step(rdma_resolve_addr(id_, wishes.source, wishes.destination, resolve_ms), patience);
 	if (resolved != Outcome::connected)
 		return resolved;
 	return step(rdma_resolve_route(id_, resolve_ms), patience);
+}
+
+/* Where none is to be had, an arbitrary one has to do: few servers want more. */
+void Endpoint::bind_reserved_port(const EndpointWishes &wishes) noexcept
+{
+	for (std::uint32_t tries = proto::ReservedPorts::count; tries != 0; tries--) {
+		const int error = rpcordma_bind_port(id_, wishes.source, wishes.destination, reserved_ports.next());
+		if (error != -kernel::EADDRINUSE)
+			return;
+	}
 }
 
 /* An administrator has to know: no other device is tried. Each attempt of a peer comes here, too. */

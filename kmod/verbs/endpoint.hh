@@ -23,6 +23,8 @@ struct EndpointWishes {
 	const sockaddr *destination;
 	/* Null for any. */
 	sockaddr *source;
+	/* Of this machine's; as long as there is one left. */
+	bool reserved_port;
 	RequesterLoad load;
 	/* Receives that are posted for Calls of the reverse direction from the start. */
 	std::uint32_t reverse_receives;
@@ -180,6 +182,7 @@ class Endpoint final : public kernel::Heap,
 	/* Waits for the event that ends a step. */
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
 	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
+	void bind_reserved_port(const EndpointWishes &wishes) noexcept;
 	void take_over(rdma_cm_id *id) noexcept;
 	[[nodiscard]] Outcome make_acceptable(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
 	[[nodiscard]] bool can_register() const noexcept;
