@@ -31,6 +31,10 @@ INSTANTIATE_TEST_SUITE_P(Vectors, Classified, testing::ValuesIn(vectors::message
 TEST_P(Classified, WholeMessage_IsACallOrForACall)
 {
 	const std::string_view name = GetParam().name;
+	if (GetParam().kind == Kind::msgp || GetParam().kind == Kind::done) {
+		EXPECT_TRUE(dropped(GetParam().words));
+		return;
+	}
 	const bool is_call = name == "ShortCall" || name == "LongCall";
 	const Exact bytes = message(GetParam().words);
 	const Received received = classify_received(bytes);
@@ -46,8 +50,7 @@ TEST_P(Classified, WholeMessage_IsACallOrForACall)
 	ASSERT_TRUE(for_call);
 	EXPECT_EQ(for_call->xid, wire::Xid{vectors::message_xid});
 	EXPECT_EQ(for_call->credits, vectors::message_credits);
-	ASSERT_TRUE(for_call->body);
-	EXPECT_EQ(for_call->body->index(), static_cast<std::size_t>(GetParam().kind));
+	EXPECT_EQ(for_call->body.index(), static_cast<std::size_t>(GetParam().kind));
 }
 
 TEST(Classified, ReverseCallByReadChunks_KeepsItsChunks)
@@ -74,27 +77,49 @@ TEST(Classified, ReverseCallInline_KeepsItsChunks)
 	EXPECT_EQ(call->payload.size(), 8u);
 }
 
-TEST(Classified, FixedFieldsCut_IsTooShort)
+TEST(Classified, ShorterThanAHeader_IsTooShort)
 {
-	const std::vector<std::byte> words = on_wire(vectors::short_reply_words);
-	for (std::size_t size = 0; size < 16; ++size) {
-		const Exact bytes = cut(words, size);
-		EXPECT_EQ(std::get<Dropped>(classify_received(bytes)), Dropped::too_short);
+	for (const std::uint32_t type : {0u, 1u, 2u, 3u, 5u, 0xffffffffu}) {
+		for (const std::uint32_t version : {0u, 1u, 2u}) {
+			const std::vector<std::byte> words = on_wire({7, version, 3, type, 0, 0, 0});
+			for (std::size_t size = 0; size < 28; ++size) {
+				const Exact bytes = cut(words, size);
+				const Received received = classify_received(bytes);
+				const auto *why = std::get_if<Dropped>(&received);
+				ASSERT_TRUE(why) << size;
+				EXPECT_EQ(*why, Dropped::too_short) << size;
+			}
+		}
 	}
 }
 
-TEST(Classified, HeaderCutBehindItsFixedFields_IsAnErrorForTheCall)
+TEST(Classified, HeaderCutInItsChunks_IsUndecodable)
 {
-	const std::vector<std::byte> words = on_wire(vectors::short_reply_words);
-	for (std::size_t size = 16; size < 28; ++size) {
+	const std::vector<std::byte> words = on_wire({7, 1, 3, 1, 0, 1, 1, 1, 4096, 0, 64, 0, 0});
+	for (std::size_t size = 28; size < words.size(); ++size) {
 		const Exact bytes = cut(words, size);
 		const Received received = classify_received(bytes);
-		const auto *for_call = std::get_if<ForCall>(&received);
-		ASSERT_TRUE(for_call);
-		EXPECT_EQ(for_call->xid, wire::Xid{vectors::message_xid});
-		EXPECT_EQ(for_call->credits, vectors::message_credits);
-		EXPECT_EQ(error_of(for_call->body), wire::Error::truncated);
+		const auto *why = std::get_if<Dropped>(&received);
+		ASSERT_TRUE(why) << size;
+		EXPECT_EQ(*why, Dropped::undecodable_header) << size;
 	}
+	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(Exact(words))));
+}
+
+TEST(Classified, ErrorShorterThanAHeader_IsForTheCall)
+{
+	const Exact bytes = message({7, 1, 3, 4, 2});
+	const Received received = classify_received(bytes);
+	const auto *for_call = std::get_if<ForCall>(&received);
+	ASSERT_TRUE(for_call);
+	EXPECT_EQ(for_call->xid, wire::Xid{7});
+	EXPECT_TRUE(std::holds_alternative<wire::ChunkError>(for_call->body));
+}
+
+TEST(Classified, ReservedType_IsDropped)
+{
+	EXPECT_EQ(dropped({7, 1, 3, 2, 0, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}), Dropped::reserved_type);
+	EXPECT_EQ(dropped({7, 1, 3, 3, 0, 0, 0}), Dropped::reserved_type);
 }
 
 TEST(Classified, UnknownVersion_IsDropped)
@@ -113,8 +138,7 @@ TEST(Classified, VersionErrorOfAnyVersion_IsForTheCall)
 		const Received received = classify_received(bytes);
 		const auto *for_call = std::get_if<ForCall>(&received);
 		ASSERT_TRUE(for_call);
-		ASSERT_TRUE(for_call->body);
-		EXPECT_TRUE(std::holds_alternative<wire::VersionError>(*for_call->body));
+		EXPECT_TRUE(std::holds_alternative<wire::VersionError>(for_call->body));
 	}
 }
 
@@ -128,15 +152,10 @@ TEST(Classified, UndecodableError_IsDiscardedSilently)
 	EXPECT_EQ(dropped({1, 2, 1, 4}), Dropped::undecodable_error);
 }
 
-TEST(Classified, UnknownTypeOfVersionOne_IsAnErrorForTheCall)
+TEST(Classified, UnknownTypeOfVersionOne_IsUndecodable)
 {
-	for (const std::uint32_t type : {5u, 0xffffffffu}) {
-		const Exact bytes = message({1, 1, 1, type, 0, 0, 0});
-		const Received received = classify_received(bytes);
-		const auto *for_call = std::get_if<ForCall>(&received);
-		ASSERT_TRUE(for_call);
-		EXPECT_EQ(error_of(for_call->body), wire::Error::unknown_type);
-	}
+	for (const std::uint32_t type : {5u, 0xffffffffu})
+		EXPECT_EQ(dropped({1, 1, 1, type, 0, 0, 0}), Dropped::undecodable_header);
 }
 
 class MalformedClassified : public testing::TestWithParam<vectors::MalformedVector> {};
@@ -144,12 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Vectors, MalformedClassified, testing::ValuesIn(vectors
 
 TEST_P(MalformedClassified, MalformedMessage_IsNeverTakenForGood)
 {
-	const Exact bytes = message(GetParam().words);
-	const Received received = classify_received(bytes);
-	EXPECT_FALSE(std::holds_alternative<Call>(received));
-	if (const auto *for_call = std::get_if<ForCall>(&received)) {
-		EXPECT_EQ(error_of(for_call->body), GetParam().error);
-	}
+	EXPECT_TRUE(dropped(GetParam().words));
 }
 
 TEST(Classified, PayloadTooShortToSayWhatItIs_IsForTheCall)
@@ -202,10 +216,6 @@ TEST(Grant, OfWhatMayBelongToTheOtherDirection_IsIgnored)
 {
 	EXPECT_EQ(grant({7, 1, 33, 4, 2}), std::nullopt);
 	EXPECT_EQ(grant({7, 1, 33, 4, 1, 1, 1}), std::nullopt);
-	EXPECT_EQ(grant({7, 1, 33, 2, 0, 0, 0, 0, 0}), std::nullopt);
-	EXPECT_EQ(grant({7, 1, 33, 3}), std::nullopt);
-	EXPECT_EQ(grant({7, 1, 33, 5}), std::nullopt);
-	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0}), std::nullopt);
 	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0}), std::nullopt);
 	EXPECT_EQ(grant({7, 1, 33, 0, 0, 0, 0, 7}), std::nullopt);
 }

@@ -103,10 +103,11 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		return no_call(message, buffer);
 
 	Request &request = Request::of(rqst);
-	const std::optional<std::uint32_t> credits = proto::grant_of(message);
+	std::expected<proto::Accepted, proto::ReplyError> verdict;
 	auto grant = proto::Grant::usual;
 	bool awaited;
 	bool is_late;
+	bool invalidation_allowed = true;
 	bool advertising;
 	{
 		kernel::Guard guard(lock_);
@@ -116,9 +117,10 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		awaited = is_sent && !is_late && request.connection_ == connection_;
 		advertising = request.memory_ == Request::Memory::advertised;
 		if (awaited) {
-			request.state_ = Request::State::replied;
-			if (credits)
-				grant = credits_.granted(*credits);
+			verdict = proto::accept_reply(message.body, message.xid, request.offer());
+			invalidation_allowed = mark_invalidated(request, buffer);
+			if (verdict)
+				grant = replied(request, *verdict, message, buffer);
 		}
 	}
 	if (!awaited) {
@@ -131,14 +133,17 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 		}
 		return let_go(rqst, buffer);
 	}
+	if (!invalidation_allowed) [[unlikely]]
+		invalidation_not_offered(message.xid, buffer);
+	if (!verdict) [[unlikely]] {
+		discard(message.xid, verdict.error());
+		return let_go(rqst, buffer);
+	}
 	if (grant != proto::Grant::usual) [[unlikely]]
 		unusual_grant(message, grant);
 	if (!useful_.load()) [[unlikely]]
 		useful();
-	request.reply_ = &buffer;
-	request.verdict_ = judge(message, request.offer());
-	if (!check_remote_invalidation(request, buffer))
-		give_up("invalidation not offered");
+	trace_accepted(message, *verdict);
 	if (!advertising)
 		return finish(request);
 
@@ -159,15 +164,23 @@ void Transport::unusual_grant(const proto::ForCall &message, proto::Grant grant)
 				     verbs::name_of(grant));
 }
 
-std::expected<proto::Accepted, int> Transport::judge(const proto::ForCall &message, const proto::Offer &offer) noexcept
+/* From here on nobody else touches the request. */
+proto::Grant Transport::replied(Request &request, const proto::Accepted &accepted, const proto::ForCall &message,
+				verbs::ReceiveBuffer &buffer) noexcept
 {
-	if (!message.body)
-		return std::unexpected(refuse(message.xid, verbs::name_of(message.body.error())));
-	const auto accepted = proto::accept_reply(*message.body, message.xid, offer);
-	if (!accepted)
-		return std::unexpected(refuse(message.xid, verbs::name_of(accepted.error())));
-	trace_accepted(message, *accepted);
-	return *accepted;
+	request.state_ = Request::State::replied;
+	request.reply_ = &buffer;
+	request.verdict_ = accepted;
+	const std::optional<std::uint32_t> credits = proto::grant_of(message);
+	return credits ? credits_.granted(*credits) : proto::Grant::usual;
+}
+
+/* The call goes on waiting: a good Reply may follow, and where none does, the call is sent again when its time is over, on
+ * a new connection (RFC 8166, 4.5). */
+void Transport::discard(wire::Xid xid, proto::ReplyError reason) noexcept
+{
+	statistics_.bad_replies++;
+	bad_reply(xid, verbs::name_of(reason));
 }
 
 void Transport::trace_accepted(const proto::ForCall &message, const proto::Accepted &accepted) noexcept
@@ -195,12 +208,10 @@ void Transport::trace_accepted(const proto::ForCall &message, const proto::Accep
 	std::visit(Overloaded{short_reply, long_reply, version_refused, chunks_refused}, accepted);
 }
 
-/* The call fails; returns with what. finish() counts it. */
-int Transport::refuse(wire::Xid xid, const char *reason) noexcept
+void Transport::bad_reply(wire::Xid xid, const char *reason) noexcept
 {
 	rpcordma_trace_reply_refused(peer(), static_cast<u32>(xid), reason);
 	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", peer(), static_cast<u32>(xid), reason);
-	return -kernel::EIO;
 }
 
 void Transport::let_go(rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept
@@ -229,10 +240,10 @@ void Transport::no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buf
 	room();
 }
 
-/* Marks what the peer has invalidated. False: it was not the peer's to invalidate, and which RPC has lost memory is
- * unknown. A responder may do so only where both peers set the R field (RFC 8797, 4.1); Linux's does where we alone set
- * it, and all our handles may be invalidated, so that is let pass. */
-bool Transport::check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept
+/* Marks what the peer has invalidated, besides what it had before. False: it was not the peer's to invalidate, and which RPC
+ * has lost memory is unknown. A responder may do so only where both peers set the R field (RFC 8797, 4.1); Linux's does
+ * where we alone set it, and all our handles may be invalidated, so that is let pass. */
+bool Transport::mark_invalidated(Request &request, const verbs::ReceiveBuffer &buffer) noexcept
 {
 	u32 invalidated;
 	if (!buffer.invalidated(invalidated))
@@ -241,18 +252,22 @@ bool Transport::check_remote_invalidation(Request &request, const verbs::Receive
 	std::uint32_t count = 0;
 	const auto mark = [&](verbs::Registration &registration) {
 		offered[count++] = registration.handle();
-		registration.invalidated = registration.handle() == wire::Handle{invalidated};
+		registration.invalidated |= registration.handle() == wire::Handle{invalidated};
 	};
 	request.reads_.for_each(mark);
 	request.room_.for_each(mark);
-	if (proto::may_be_invalidated(wire::Handle{invalidated}, std::span(offered).first(count)))
-		return true;
-	const auto xid = static_cast<u32>(xid_of(request.rqst_));
+	return proto::may_be_invalidated(wire::Handle{invalidated}, std::span(offered).first(count));
+}
+
+void Transport::invalidation_not_offered(wire::Xid xid, const verbs::ReceiveBuffer &buffer) noexcept
+{
+	u32 invalidated = 0;
+	(void)buffer.invalidated(invalidated);
 	statistics_.bad_replies++;
-	rpcordma_trace_invalidation_not_offered(peer(), xid, invalidated);
+	rpcordma_trace_invalidation_not_offered(peer(), static_cast<u32>(xid), invalidated);
 	rpcordma_log_peer("%pISpc: the reply to the call 0x%08x invalidates a handle that it did not offer: 0x%08x",
-			  peer(), xid, invalidated);
-	return false;
+			  peer(), static_cast<u32>(xid), invalidated);
+	give_up("invalidation not offered");
 }
 
 /* A message that is no reply to a waiting call has nothing to invalidate, unless the call was killed, or its memory is being
@@ -358,12 +373,17 @@ void Transport::finish(Request &request) noexcept
 {
 	rpc_rqst *const rqst = request.rqst_;
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
-	int status = take_reply(request);
-	const bool failed = status < 0;
-	if (failed)
-		status = say_failed(rqst, status);
+	const std::expected<int, proto::ReplyError> taken = take_reply(request);
+	verbs::ReceiveBuffer &buffer = *std::exchange(request.reply_, nullptr);
+	if (!taken) [[unlikely]] {
+		discard(xid_of(rqst), taken.error());
+		await_another(request);
+		return let_go(rqst, buffer);
+	}
+	const bool failed = *taken < 0;
+	const int status = failed ? say_failed(rqst, *taken) : *taken;
 
-	endpoint_->receives().give_back(*std::exchange(request.reply_, nullptr));
+	endpoint_->receives().give_back(buffer);
 	{
 		kernel::Guard guard(lock_);
 		request.state_ = Request::State::idle;
@@ -382,6 +402,16 @@ void Transport::finish(Request &request) noexcept
 	room();
 }
 
+/* The memory that the Reply was found in is no longer offered. */
+void Transport::await_another(Request &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	request.read_count_ = 0;
+	request.room_count_ = 0;
+	request.room_kind_ = proto::ReplyRoom::inline_message;
+	request.state_ = Request::State::sent;
+}
+
 /* Returns the size of a Reply that sunrpc decodes to that error. In tk_status it could be lost: the task that sends the
  * Call clears that once the Call is out, and the RPC would be sent again. */
 int Transport::say_failed(rpc_rqst *rqst, int error) noexcept
@@ -396,16 +426,20 @@ int Transport::say_failed(rpc_rqst *rqst, int error) noexcept
 }
 
 /* Brings the reply to where sunrpc decodes it. The RPC's memory is out of the peer's reach. Returns the size of the
- * reply, or what the RPC fails with. */
-int Transport::take_reply(Request &request) noexcept
+ * reply, or what the RPC fails with; or why it is none, of what can be seen only now. A Reply that is reduced otherwise
+ * than it could have been fails the RPC where there is no room for it (RFC 8166, 6.1). */
+std::expected<int, proto::ReplyError> Transport::take_reply(Request &request) noexcept
 {
+	using Taken = std::expected<int, proto::ReplyError>;
 	xdr_buf &buffer = field::rpc_rqst::rq_rcv_buf(request.rqst_);
 	const wire::Xid xid = xid_of(request.rqst_);
-	const auto short_reply = [&](const proto::ShortReply &reply) -> int {
+	const auto short_reply = [&](const proto::ShortReply &reply) -> Taken {
 		const auto size = static_cast<std::uint32_t>(reply.payload.size());
 		const auto placement = proto::place_reply(room_of(buffer), size, reply.written);
-		if (!placement)
-			return refuse(xid, verbs::name_of(placement.error()));
+		if (!placement) {
+			bad_reply(xid, verbs::name_of(placement.error()));
+			return -kernel::EIO;
+		}
 		place(buffer, reply.payload, *placement, reply.written);
 		if (reply.written != 0) {
 			reshape(buffer, *placement);
@@ -417,25 +451,22 @@ int Transport::take_reply(Request &request) noexcept
 		const std::uint32_t whole = placement->size();
 		return static_cast<int>(reply.written != 0 ? whole + wire::roundup_padding(whole) : whole);
 	};
-	const auto long_reply = [&](const proto::LongReply &reply) -> int {
+	const auto long_reply = [&](const proto::LongReply &reply) -> Taken {
 		std::array<std::byte, proto::smallest_rpc_reply> start;
 		if (read_bytes_from_xdr_buf(&buffer, 0, start.data(), start.size()) != 0)
-			return refuse(xid, verbs::name_of(proto::ReplyError::payload_too_short));
-		if (const auto judged = proto::payload_is_reply(start, xid); !judged)
-			return refuse(xid, verbs::name_of(judged.error()));
+			return std::unexpected(proto::ReplyError::payload_too_short);
+		TRY(proto::payload_is_reply(start, xid));
 		statistics_.reply_bytes += reply.length;
 		return static_cast<int>(reply.length);
 	};
 
-	if (!request.verdict_)
-		return request.verdict_.error();
 	return std::visit(Overloaded{
 				  short_reply,
 				  long_reply,
-				  [](const proto::VersionRefused &) -> int { return -kernel::EPROTONOSUPPORT; },
-				  [](const proto::ChunksRefused &) -> int { return -kernel::EIO; },
+				  [](const proto::VersionRefused &) -> Taken { return -kernel::EPROTONOSUPPORT; },
+				  [](const proto::ChunksRefused &) -> Taken { return -kernel::EIO; },
 			  },
-			  *request.verdict_);
+			  request.verdict_);
 }
 
 } // namespace rpcordma::client

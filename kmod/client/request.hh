@@ -84,7 +84,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pri
 
 	/* The reply, while its memory is being invalidated. */
 	verbs::ReceiveBuffer *reply_ = nullptr;
-	std::expected<proto::Accepted, int> verdict_{std::unexpected(0)};
+	proto::Accepted verdict_;
 };
 
 } // namespace rpcordma::client

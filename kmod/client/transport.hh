@@ -132,14 +132,17 @@ class Transport final : private verbs::Endpoint::User {
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
 	void drop(const verbs::ReceiveBuffer &buffer, proto::Dropped reason) noexcept;
 	void reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
-	/* What a message means for the RPC that it is for: a reply, or what the RPC fails with. */
-	[[nodiscard]] std::expected<proto::Accepted, int> judge(const proto::ForCall &message,
-								const proto::Offer &offer) noexcept;
+	[[nodiscard]] proto::Grant replied(Request &request, const proto::Accepted &accepted,
+					   const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept
+		RPCORDMA_REQUIRES(lock_);
+	void discard(wire::Xid xid, proto::ReplyError reason) noexcept;
+	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void unusual_grant(const proto::ForCall &message, proto::Grant grant) noexcept;
 	void trace_accepted(const proto::ForCall &message, const proto::Accepted &accepted) noexcept;
-	[[nodiscard]] int refuse(wire::Xid xid, const char *reason) noexcept;
+	void bad_reply(wire::Xid xid, const char *reason) noexcept;
 	void no_call(const proto::ForCall &message, verbs::ReceiveBuffer &buffer) noexcept;
-	[[nodiscard]] bool check_remote_invalidation(Request &request, const verbs::ReceiveBuffer &buffer) noexcept;
+	[[nodiscard]] static bool mark_invalidated(Request &request, const verbs::ReceiveBuffer &buffer) noexcept;
+	void invalidation_not_offered(wire::Xid xid, const verbs::ReceiveBuffer &buffer) noexcept;
 	/* True where the peer has invalidated everything. Else invalidated() will be called; or, where the connection is
 	 * being closed, sweep() comes by. */
 	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
@@ -149,7 +152,7 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] bool is_in_use(wire::Handle handle) noexcept RPCORDMA_EXCLUDES(lock_);
 	void invalidated(Request &request) noexcept;
 	void finish(Request &request) noexcept;
-	[[nodiscard]] int take_reply(Request &request) noexcept;
+	[[nodiscard]] std::expected<int, proto::ReplyError> take_reply(Request &request) noexcept;
 	[[nodiscard]] static int say_failed(rpc_rqst *rqst, int error) noexcept;
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <expected>
 #include <optional>
 #include <variant>
 
@@ -11,23 +10,26 @@
 
 namespace rpcordma::proto {
 
-/// Something for the call with this XID: a Reply, an RDMA_ERROR, or bytes that should have been one of them, in which case
-/// the body is an error and the call can expect nothing better.
+/// A Reply or an RDMA_ERROR for the call with this XID. What the body says has not been judged: see accept_reply().
 struct ForCall {
 	wire::Xid xid;
 	/// As it came: see grant_of().
 	std::uint32_t credits;
-	std::expected<wire::Body, wire::Error> body;
+	wire::Body body;
 };
 
-/// Nothing that could belong to a transaction: counted, traced and forgotten.
+/// What a requester has to discard silently: counted, traced and forgotten.
 enum class Dropped : std::uint8_t {
-	/// The four fixed fields are not all there.
+	/// Shorter than any header but an RDMA_ERROR's: not even its XID can be trusted (RFC 8166, 4.5).
 	too_short,
 	/// A version that was never spoken on this connection.
 	unsupported_version,
-	/// An RDMA_ERROR that cannot be decoded, which has to be discarded silently (rfc5666bis-04, 5.5).
+	/// An RDMA_ERROR that cannot be decoded (RFC 8166, 4.5).
 	undecodable_error,
+	/// A header of version 1 that cannot be decoded, of an unknown type, say (RFC 8166, 4.5).
+	undecodable_header,
+	/// RDMA_MSGP or RDMA_DONE (RFC 8166, 4.6.1, 4.6.2).
+	reserved_type,
 };
 
 /// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at.

@@ -9,27 +9,6 @@ constexpr const char *unknown = "unknown";
 
 } // namespace
 
-const char *name_of(wire::Error error) noexcept
-{
-	switch (error) {
-	case wire::Error::truncated:
-		return "truncated header";
-	case wire::Error::unsupported_version:
-		return "unsupported version";
-	case wire::Error::unknown_type:
-		return "unknown header type";
-	case wire::Error::bad_discriminator:
-		return "bad discriminator";
-	case wire::Error::bad_count:
-		return "bad segment count";
-	case wire::Error::unknown_error_code:
-		return "unknown error code";
-	case wire::Error::no_room:
-		return "no room for the header";
-	}
-	return unknown;
-}
-
 const char *name_of(proto::ReplyError error) noexcept
 {
 	switch (error) {
@@ -83,11 +62,15 @@ const char *name_of(proto::Dropped reason) noexcept
 {
 	switch (reason) {
 	case proto::Dropped::too_short:
-		return "shorter than the fixed fields";
+		return "shorter than a header";
 	case proto::Dropped::unsupported_version:
 		return "unsupported version";
 	case proto::Dropped::undecodable_error:
 		return "undecodable RDMA_ERROR";
+	case proto::Dropped::undecodable_header:
+		return "undecodable header";
+	case proto::Dropped::reserved_type:
+		return "RDMA_MSGP or RDMA_DONE";
 	}
 	return unknown;
 }

@@ -11,11 +11,9 @@
 #include "proto/reply.hh"
 #include "proto/response.hh"
 #include "proto/transfer.hh"
-#include "wire/result.hh"
 
 namespace rpcordma::verbs {
 
-[[nodiscard]] const char *name_of(wire::Error error) noexcept;
 [[nodiscard]] const char *name_of(proto::ReplyError error) noexcept;
 [[nodiscard]] const char *name_of(proto::PlacementError error) noexcept;
 [[nodiscard]] const char *name_of(proto::PlanError error) noexcept;
