@@ -218,6 +218,8 @@ void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &ass
 			return lose_reverse(request);
 		}
 	}
+	if (!prepare_reverse(request))
+		return lose_reverse(request);
 	if (verbs::requests_of(request.transfers_) > endpoint_->sends().longest_chain())
 		return refuse_reverse(request, ReverseRequest::Refusal::chunks, "too many segments");
 	verbs::Chain chain = verbs::chain_of(request.transfers_);
@@ -237,18 +239,22 @@ void Transport::wait_for_reverse_room(ReverseRequest &request, ReverseRequest::S
 	post_reverse();
 }
 
-/* Prepares an RDMA Read or Write. There is one of the connection's for each segment of each request. */
+/* Makes an RDMA Read or Write. There is one of the connection's for each segment of each request. */
 template <typename Next>
 bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
 			     verbs::Direction direction) noexcept
 {
-	const auto prepare = [&](verbs::Transfer &transfer) {
-		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, direction);
-	};
+	const verbs::Remote remote{endpoint_->queue_pair(), endpoint_->port(), segment, direction};
+	return reverse_transfers_.append(remote, segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next,
+					 request.transfers_);
+}
+
+/* Maps the memory of all of them. */
+bool Transport::prepare_reverse(ReverseRequest &request) noexcept
+{
 	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
 	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
-	const int error = reverse_transfers_.append(segment.length, segment.length / proto::page_size + 2, direction,
-						    kernel::GFP_ATTEMPT, next, prepare, request.transfers_);
+	const int error = verbs::prepare(request.transfers_);
 	rpcordma_reclaim_scope_leave(scope);
 	return error == 0;
 }
@@ -525,9 +531,10 @@ bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &r
 		return false;
 	BlockReader reader(request.moved_.data());
 	const auto next = [&reader](std::uint32_t most) { return reader(most); };
-	return proto::for_each_written(room, size, [&](const wire::Segment &segment) {
+	const bool is_made = proto::for_each_written(room, size, [&](const wire::Segment &segment) {
 		return move_reverse(request, segment, next, verbs::Direction::write);
 	});
+	return is_made && prepare_reverse(request);
 }
 
 /* The queue pair is drained: nothing is read or written any more. */

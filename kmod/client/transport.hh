@@ -184,6 +184,7 @@ class Transport final : private verbs::Endpoint::User {
 	template <typename Next>
 	[[nodiscard]] bool move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
 					verbs::Direction direction) noexcept;
+	[[nodiscard]] bool prepare_reverse(ReverseRequest &request) noexcept;
 	void wait_for_reverse_room(ReverseRequest &request, ReverseRequest::State state) noexcept
 		RPCORDMA_EXCLUDES(lock_);
 	void post_reverse() noexcept RPCORDMA_EXCLUDES(lock_);

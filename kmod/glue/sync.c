@@ -14,7 +14,7 @@ static struct workqueue_struct *ends;
 /* The names that lockdep shows: of the locks' owners. */
 static const char *const lock_names[RPCORDMA_LOCKS] = {
 	[RPCORDMA_LOCK_CONNECTION] = "Connection",
-	[RPCORDMA_LOCK_ROOM_QUEUE] = "RoomQueue",
+	[RPCORDMA_LOCK_OUTBOX] = "Outbox",
 	[RPCORDMA_LOCK_LISTENER] = "Listener",
 	[RPCORDMA_LOCK_TRANSFER_POOL] = "TransferPool",
 	[RPCORDMA_LOCK_RECEIVE_QUEUE] = "ReceiveQueue",

@@ -441,22 +441,22 @@ ARRIVAL_EVENT(call_received);
 ARRIVAL_EVENT(reverse_call_received);
 
 TRACE_EVENT(rpcordma_call_pulled,
-	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size, u32 requests),
-	TP_ARGS(peer, xid, size, requests),
+	TP_PROTO(const struct sockaddr *peer, u32 xid, u32 size, u32 segments),
+	TP_ARGS(peer, xid, size, segments),
 	TP_STRUCT__entry(
 		PEER_FIELD
 		__field(u32, xid)
 		__field(u32, size)
-		__field(u32, requests)
+		__field(u32, segments)
 	),
 	TP_fast_assign(
 		PEER_ASSIGN;
 		__entry->xid = xid;
 		__entry->size = size;
-		__entry->requests = requests;
+		__entry->segments = segments;
 	),
-	TP_printk("peer=%pISpc xid=0x%08x size=%u work_requests=%u", __entry->peer, __entry->xid, __entry->size,
-		  __entry->requests)
+	TP_printk("peer=%pISpc xid=0x%08x size=%u segments=%u", __entry->peer, __entry->xid, __entry->size,
+		  __entry->segments)
 );
 
 REASON_EVENT(call_refused);
@@ -481,16 +481,16 @@ TRACE_EVENT(rpcordma_error_sent,
 );
 
 TRACE_EVENT(rpcordma_reply_sent,
-	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *type, u32 size, u32 reply_size, u32 requests,
+	TP_PROTO(const struct sockaddr *peer, u32 xid, const char *type, u32 size, u32 reply_size, u32 segments,
 		 u32 invalidated),
-	TP_ARGS(peer, xid, type, size, reply_size, requests, invalidated),
+	TP_ARGS(peer, xid, type, size, reply_size, segments, invalidated),
 	TP_STRUCT__entry(
 		PEER_FIELD
 		__field(u32, xid)
 		__string(type, type)
 		__field(u32, size)
 		__field(u32, reply_size)
-		__field(u32, requests)
+		__field(u32, segments)
 		__field(u32, invalidated)
 	),
 	TP_fast_assign(
@@ -499,11 +499,11 @@ TRACE_EVENT(rpcordma_reply_sent,
 		ASSIGN_STRING(type);
 		__entry->size = size;
 		__entry->reply_size = reply_size;
-		__entry->requests = requests;
+		__entry->segments = segments;
 		__entry->invalidated = invalidated;
 	),
-	TP_printk("peer=%pISpc xid=0x%08x type=%s size=%u reply=%u work_requests=%u invalidated=0x%08x", __entry->peer,
-		  __entry->xid, __get_str(type), __entry->size, __entry->reply_size, __entry->requests,
+	TP_printk("peer=%pISpc xid=0x%08x type=%s size=%u reply=%u segments=%u invalidated=0x%08x", __entry->peer,
+		  __entry->xid, __get_str(type), __entry->size, __entry->reply_size, __entry->segments,
 		  __entry->invalidated)
 );
 
@@ -550,17 +550,17 @@ TRACE_EVENT(rpcordma_reverse_reply_sent,
 REASON_EVENT(reverse_reply_unmatched);
 
 TRACE_EVENT(rpcordma_send_waits,
-	TP_PROTO(const struct sockaddr *peer, u32 requests),
-	TP_ARGS(peer, requests),
+	TP_PROTO(const struct sockaddr *peer, u32 xid),
+	TP_ARGS(peer, xid),
 	TP_STRUCT__entry(
 		PEER_FIELD
-		__field(u32, requests)
+		__field(u32, xid)
 	),
 	TP_fast_assign(
 		PEER_ASSIGN;
-		__entry->requests = requests;
+		__entry->xid = xid;
 	),
-	TP_printk("peer=%pISpc work_requests=%u", __entry->peer, __entry->requests)
+	TP_printk("peer=%pISpc xid=0x%08x", __entry->peer, __entry->xid)
 );
 
 #endif

@@ -64,7 +64,7 @@ int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 /* sync.c. Lockdep tells these kinds of locks from each other. */
 enum rpcordma_lock {
 	RPCORDMA_LOCK_CONNECTION,
-	RPCORDMA_LOCK_ROOM_QUEUE,
+	RPCORDMA_LOCK_OUTBOX,
 	RPCORDMA_LOCK_LISTENER,
 	RPCORDMA_LOCK_TRANSFER_POOL,
 	RPCORDMA_LOCK_RECEIVE_QUEUE,

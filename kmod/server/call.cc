@@ -28,32 +28,69 @@ int Connection::receive(svc_rqst *rqst) noexcept
 	const kernel::Visit visit(gate_);
 	const Work work = visit ? next_work() : Work{};
 	svc_xprt_received(xprt());
+	if (!work.is_any())
+		return 0;
+	const int size = carry_out(work, rqst);
+	if (!field::svc_rqst::rq_xprt_ctxt(rqst))
+		leave_thread();
+	return size;
+}
+
+int Connection::carry_out(const Work &work, svc_rqst *rqst) noexcept
+{
 	if (work.pulled)
 		return deliver(*work.pulled, rqst);
 	if (work.waiting)
 		return pull(*work.waiting, rqst);
-	if (work.arrived)
-		return take(*work.arrived, rqst);
-	return 0;
+	return take(*work.arrived, rqst);
 }
 
-/* What has come furthest goes first. */
+/* What has come furthest goes first; nothing, where a Reply would have to wait or a thread too many would be taken. */
 Connection::Work Connection::next_work() noexcept
 {
 	kernel::Guard guard(lock_);
 	Work work;
-	work.pulled = pulled_.pop_front();
-	if (!work.pulled && reading_.size() < most_reading_)
-		work.waiting = waiting_.pop_front();
-	if (!work.pulled && !work.waiting)
-		work.arrived = arrived_.pop_front();
+	if (has_room() && has_work()) {
+		work.pulled = pulled_.pop_front();
+		if (!work.pulled && reading_.size() < most_reading_)
+			work.waiting = waiting_.pop_front();
+		if (!work.pulled && !work.waiting)
+			work.arrived = arrived_.pop_front();
+		threads_++;
+	}
 	rpcordma_svc_set_data(xprt(), has_work());
 	return work;
 }
 
+/* Whether there is something for one more thread. Where there is not, who gives one back says so. */
 bool Connection::has_work() noexcept
 {
-	return !pulled_.empty() || !arrived_.empty() || (!waiting_.empty() && reading_.size() < most_reading_);
+	if (pulled_.empty() && arrived_.empty() && (waiting_.empty() || reading_.size() >= most_reading_))
+		return false;
+	return threads_ < share_of(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(xprt())));
+}
+
+/* The thread has not brought a Call to the upper layer. */
+void Connection::leave_thread() noexcept
+{
+	bool is_wanted;
+	{
+		kernel::Guard guard(lock_);
+		is_wanted = give_thread_back();
+	}
+	if (is_wanted)
+		svc_xprt_enqueue(xprt());
+}
+
+/* Whether there is something to be done that there was no thread for. */
+bool Connection::give_thread_back() noexcept
+{
+	const bool was_wanted = has_work();
+	threads_--;
+	const bool is_wanted = !was_wanted && has_work();
+	if (is_wanted)
+		rpcordma_svc_set_data(xprt(), true);
+	return is_wanted;
 }
 
 int Connection::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
@@ -127,6 +164,7 @@ ServedCall *Connection::make_call(const proto::Call &message, verbs::ReceiveBuff
 	call->call = message;
 	call->items.clear();
 	call->is_outstanding = true;
+	call->is_served = false;
 	return call;
 }
 
@@ -150,6 +188,7 @@ int Connection::deliver(ServedCall &call, svc_rqst *rqst) noexcept
 /* Whose Call it is, and by what it came. */
 int Connection::present(ServedCall &call, svc_rqst *rqst) noexcept
 {
+	call.is_served = true;
 	field::svc_rqst::rq_xprt_ctxt(rqst) = &call;
 	/* Neither TCP nor UDP. */
 	field::svc_rqst::rq_prot(rqst) = kernel::IPPROTO_MAX;
@@ -161,10 +200,17 @@ int Connection::present(ServedCall &call, svc_rqst *rqst) noexcept
 void Connection::release(ServedCall &call) noexcept
 {
 	endpoint_->receives().give_back(*call.message);
-	kernel::Guard guard(lock_);
-	if (call.is_outstanding)
-		grants_.done();
-	free_calls_.push_front(call);
+	bool is_wanted = false;
+	{
+		kernel::Guard guard(lock_);
+		if (call.is_outstanding)
+			grants_.done();
+		if (call.is_served)
+			is_wanted = give_thread_back();
+		free_calls_.push_front(call);
+	}
+	if (is_wanted)
+		svc_xprt_enqueue(xprt());
 }
 
 void Connection::forget(verbs::ReceiveBuffer &buffer) noexcept
@@ -210,9 +256,9 @@ int Connection::refuse(ServedCall &call, const char *reason) noexcept
 void Connection::refuse(const proto::Refused &message, bool is_outstanding) noexcept
 {
 	rpcordma_trace_error_sent(peer(), static_cast<u32>(message.xid), verbs::name_of(message.with), message.version);
-	verbs::SendBuffer *const buffer = begin_send(1);
+	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_KERNEL);
 	if (!buffer)
-		return;
+		return endpoint_->lose("memory", "for a message");
 	const std::uint32_t credits = settle(is_outstanding);
 	const auto size =
 		message.with == proto::Refusal::version ?
@@ -220,7 +266,8 @@ void Connection::refuse(const proto::Refused &message, bool is_outstanding) noex
 					   wire::VersionError{RPCRDMA_V1, RPCRDMA_V1}) :
 			wire::encode_error(buffer->bytes(), message.xid, message.version, credits, wire::ChunkError{});
 	/* The smallest of messages fits the smallest of buffers. */
-	(void)endpoint_->sends().post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), {}, {});
+	if (!transmit(*buffer, static_cast<std::uint32_t>(size.value_or(0)), message.xid, {}))
+		endpoint_->lose("memory", "for a message");
 }
 
 void Connection::ignore(const verbs::ReceiveBuffer &buffer, const char *reason) noexcept

@@ -11,8 +11,8 @@
 #include "proto/failures.hh"
 #include "proto/response.hh"
 #include "verbs/live.hh"
+#include "verbs/outbox.hh"
 #include "verbs/receive_queue.hh"
-#include "verbs/transfer.hh"
 
 namespace rpcordma::server {
 
@@ -55,35 +55,32 @@ class Pages {
 class ServedCall;
 
 /* RDMA Reads of a Call's chunks. */
-class Pull final : public kernel::Heap, public kernel::ListNode<Pull>, public verbs::Signal {
+class Pull final : public kernel::Heap, public kernel::ListNode<Pull>, public verbs::Posting {
     public:
 	explicit Pull(Action done) noexcept
-		: Signal(done)
+		: Posting(done)
 	{
 	}
 
 	Pages pages;
-	verbs::Transfers transfers;
 	ServedCall *call = nullptr;
 
     private:
 	Counted counted_{live_objects.pulls};
 };
 
-/* RDMA Writes of a Reply's chunks, up to the completion of the Send that follows them. */
-class Push final : public kernel::Heap, public kernel::ListNode<Push>, public verbs::Signal {
+/* A message with memory of its own: a Reply and the RDMA Writes of its chunks, or one that had to wait for room. Up to the
+ * completion of the Send. */
+class Push final : public kernel::Heap, public kernel::ListNode<Push>, public verbs::Posting {
     public:
 	Push(Connection &connection, Action done) noexcept
-		: Signal(done)
+		: Posting(done)
 		, owner(connection)
 	{
 	}
 
 	Connection &owner;
 	Pages pages;
-	verbs::Transfers transfers;
-	/* That of its Call. */
-	proto::Transaction transaction{};
 
     private:
 	Counted counted_{live_objects.pushes};
@@ -111,6 +108,8 @@ class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall
 	}
 	/* Whether it counts as one that the requester waits for an answer to. */
 	bool is_outstanding = false;
+	/* Whether the upper layer has it. */
+	bool is_served = false;
 
     private:
 	Counted counted_{live_objects.calls};

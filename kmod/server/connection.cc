@@ -33,6 +33,9 @@ Connection::Connection(svc_serv *server, net *network) noexcept
 		/* May be the last one. */
 		svc_xprt_put(connection.xprt());
 	});
+	rpcordma_delayed_work_init(looks_.get(), [](work_struct *work) {
+		kernel::owner_of(&Connection::looks_, rpcordma_delayed_work_of(work))->look();
+	});
 }
 
 Connection &Connection::of(svc_xprt *xprt) noexcept
@@ -82,6 +85,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 		return false;
 	}
 	endpoint_ = std::move(*endpoint);
+	outbox_.attach(endpoint_->sends());
 	most_reading_ = std::max<std::uint32_t>(reads, 1);
 	{
 		kernel::Guard guard(lock_);
@@ -134,19 +138,11 @@ Connection::~Connection()
 	free_pushes_.delete_all();
 }
 
-/* Ends all waits for what the peer owes. */
-void Connection::interrupt() noexcept
-{
-	room_.end();
-	registrations_.end();
-	lose_reverse();
-}
-
 /* An end takes as long as peer and device like: no thread of the service waits for it, and it waits for none that is in the
  * upper layer. */
 void Connection::begin_end() noexcept
 {
-	interrupt();
+	lose_reverse();
 	if (is_ending_.exchange(true))
 		return;
 	rpcordma_svc_xprt_get(xprt());
@@ -160,6 +156,7 @@ void Connection::end() noexcept
 	endpoint_->break_off();
 	gate_.close();
 	endpoint_->stop();
+	cancel_delayed_work_sync(looks_.get());
 	take_back();
 	endpoint_->dismantle();
 	kernel::Guard guard(lock_);
@@ -169,6 +166,7 @@ void Connection::end() noexcept
 /* Nothing completes any more, and no thread is inside. */
 void Connection::take_back() noexcept
 {
+	outbox_.clear();
 	kernel::Guard guard(lock_);
 	while (verbs::ReceiveBuffer *const buffer = arrived_.pop_front())
 		endpoint_->receives().give_back(*buffer);
@@ -185,6 +183,8 @@ void Connection::take_back() noexcept
 	}
 	while (Push *const push = pushing_.pop_front()) {
 		transfers_.finish(push->transfers);
+		if (push->message)
+			endpoint_->sends().abandon(*push->message, 0);
 		delete push;
 	}
 	forget_offered();
@@ -208,7 +208,7 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 		kernel::Guard guard(lock_);
 		is_granted = grants_.arrived();
 		arrived_.push_back(buffer);
-		rpcordma_svc_set_data(xprt(), true);
+		rpcordma_svc_set_data(xprt(), has_work());
 		receives = receives_needed();
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
@@ -242,7 +242,7 @@ void Connection::established() noexcept
 
 void Connection::lost() noexcept
 {
-	interrupt();
+	lose_reverse();
 	svc_xprt_deferred_close(xprt());
 	if (is_accepted_.load())
 		begin_end();
@@ -257,8 +257,60 @@ void Connection::lose_reverse() noexcept
 
 void Connection::room() noexcept
 {
-	room_.room();
+	has_moved_.store(true, std::memory_order_relaxed);
+	outbox_.room();
 	reverse_room();
+}
+
+/* In place of a thread, the connection waits, for a limited time. */
+void Connection::posting_waits(wire::Xid xid) noexcept
+{
+	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
+	rpcordma_trace_send_waits(peer(), static_cast<u32>(xid));
+	kernel::Guard guard(lock_);
+	watch();
+}
+
+/* Calls of the reverse direction have given way, and Calls were left lying. */
+void Connection::outbox_is_empty() noexcept
+{
+	reverse_room();
+	svc_xprt_enqueue(xprt());
+}
+
+void Connection::posted_in_part(const verbs::Posting &posting) noexcept
+{
+	remember_failure(posting);
+}
+
+void Connection::not_prepared() noexcept
+{
+	endpoint_->lose("memory", "for RDMA Reads or Writes");
+}
+
+void Connection::watch() noexcept
+{
+	if (std::exchange(is_watched_, true))
+		return;
+	idle_looks_ = 0;
+	(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
+}
+
+void Connection::look() noexcept
+{
+	const bool has_moved = has_moved_.exchange(false);
+	{
+		kernel::Guard guard(lock_);
+		is_watched_ = outbox_.is_crowded() || !reading_.empty();
+		if (!is_watched_)
+			return;
+		idle_looks_ = has_moved ? 0 : idle_looks_ + 1;
+		if (idle_looks_ < most_idle_looks) {
+			(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
+			return;
+		}
+	}
+	endpoint_->lose("send queue", "nothing completes");
 }
 
 void Connection::reverse_room() noexcept
@@ -268,70 +320,10 @@ void Connection::reverse_room() noexcept
 		xprt_write_space(reverse);
 }
 
-void Connection::remember_failure(const verbs::Signal &signal, proto::Transaction transaction) noexcept
+void Connection::remember_failure(const verbs::Posting &posting) noexcept
 {
-	if (is_requesters_fault(signal.failure())) [[unlikely]]
-		service().remember_failure(transaction);
-}
-
-bool Connection::reserve(std::uint32_t requests) noexcept
-{
-	verbs::SendQueue &sends = endpoint_->sends();
-	if (!room_.is_crowded() && sends.reserve(requests))
-		return true;
-	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
-	rpcordma_trace_send_waits(peer(), requests);
-	/* Calls of the reverse direction give way to who waits here, and have to hear of it when nobody does any more. */
-	const auto outcome = room_.acquire(
-		patience, [&sends, requests] { return sends.reserve(requests); }, [this] { reverse_room(); });
-	if (outcome == RoomQueue::Outcome::timed_out)
-		endpoint_->lose("send queue", "full for too long");
-	return outcome == RoomQueue::Outcome::granted;
-}
-
-/* A buffer for a message, and room for it and what precedes it; null where the connection is of no more use. Sleeps. */
-verbs::SendBuffer *Connection::begin_send(std::uint32_t requests) noexcept
-{
-	if (!reserve(requests))
-		return nullptr;
-	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_KERNEL);
-	if (!buffer) {
-		endpoint_->sends().release(requests);
-		endpoint_->lose("memory", "for a message");
-	}
-	return buffer;
-}
-
-/* Shortens a chain that is too long for the send queue from its front. Sleeps until the device has done that part. `owner`
- * watches the chain. */
-bool Connection::post_front(verbs::Chain &chain, const verbs::Signal &owner, proto::Transaction transaction) noexcept
-{
-	struct Step : verbs::Signal {
-		Step() noexcept
-			: Signal([](Signal &signal) noexcept { static_cast<Step &>(signal).done.complete(); })
-		{
-		}
-		kernel::Completion done;
-	};
-
-	const std::uint32_t most = endpoint_->sends().longest_chain();
-	while (chain.count > most) {
-		Step step;
-		if (!reserve(most) || !endpoint_->sends().post(chain.cut(most), step))
-			return false;
-		if (!step.done.wait(patience)) {
-			endpoint_->lose("send queue", "full for too long");
-			/* Flushes the queue: the step completes, whatever the requester does. */
-			endpoint_->break_off();
-			step.done.wait();
-		}
-		if (endpoint_->is_lost()) {
-			remember_failure(owner, transaction);
-			remember_failure(step, transaction);
-			return false;
-		}
-	}
-	return true;
+	if (is_requesters_fault(posting.failure())) [[unlikely]]
+		service().remember_failure(posting.transaction);
 }
 
 } // namespace rpcordma::server

@@ -3,18 +3,19 @@
  * in proto/, how it is carried out in verbs/. */
 #pragma once
 
+#include <algorithm>
+
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "proto/grants.hh"
 #include "server/call.hh"
 #include "server/reverse.hh"
-#include "server/room.hh"
 #include "server/service.hh"
 #include "server/stream.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
-#include "verbs/transfer.hh"
+#include "verbs/outbox.hh"
 
 namespace rpcordma::server {
 
@@ -23,16 +24,18 @@ struct ConnectRequest;
 /* Receives beyond those that the grant covers: so many Calls too many are noticed, not made to wait by the device, and the
  * Replies of the reverse direction find one. Also how many more are made when some have to be made. */
 inline constexpr std::uint32_t spare_receives = 8;
-/* For how long a Reply waits for something to happen in a send queue that is full, and an RDMA Read or Write for a
- * registration. A requester that does not take its Replies for so long has lost them. */
-inline constexpr unsigned long patience = 15 * kernel::HZ;
+/* Where RDMA Reads are posted, or something waits in the outbox, the send queue is looked at so often, and the connection
+ * given up when nothing of it has completed between so many looks: a requester that does not take its Replies, or does not
+ * answer RDMA Reads, for so long has lost them. */
+inline constexpr unsigned long look_interval = 5 * kernel::HZ;
+inline constexpr std::uint32_t most_idle_looks = 3;
 /* Calls that the server may have outstanding in the reverse direction. */
 inline constexpr std::uint32_t reverse_credits = 2;
 /* Of the spare Receives, those that are posted at any time. The others are posted when it comes to less, in one go. */
 inline constexpr std::uint32_t least_spare = proto::receives_for_reverse_replies(reverse_credits);
 
 /* Owned by sunrpc through the reference count of its svc_xprt. */
-class Connection final : public kernel::Heap, private verbs::Endpoint::User {
+class Connection final : public kernel::Heap, private verbs::Endpoint::User, private verbs::Outbox::Listener {
     public:
 	/* Accepts a connection that a listener was asked for, and hands it to sunrpc; null where it came to nothing.
 	 * Process context. */
@@ -61,7 +64,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* Whether a Call that came now would find room for its Reply. */
 	[[nodiscard]] bool has_room() const noexcept
 	{
-		return !room_.is_crowded();
+		return !outbox_.is_crowded();
 	}
 	/* The reverse direction, on threads of sunrpc's clients; each as sunrpc/xprt.h has it. */
 	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args) noexcept;
@@ -91,33 +94,33 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void room() noexcept override;
 	void established() noexcept override;
 	void reverse_room() noexcept;
-	void remember_failure(const verbs::Signal &signal, proto::Transaction transaction) noexcept;
-	/* Prepares all of an RPC's transfers, or none: RPCs that had some of their registrations each would wait for one
-	 * another. `make` appends them; it returns 0, -EAGAIN where the device has no registration left now, or another
-	 * negative errno. Sleeps. */
-	template <typename Make> [[nodiscard]] bool prepare(verbs::Transfers &transfers, Make make) noexcept
-	{
-		int error = 0;
-		const auto attempt = [&] {
-			error = make();
-			if (error != 0)
-				transfers_.finish(transfers);
-			return error != -kernel::EAGAIN;
-		};
-		const auto outcome = registrations_.acquire(patience, attempt, [] {});
-		return outcome == RoomQueue::Outcome::granted && error == 0;
-	}
-	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept;
-	[[nodiscard]] verbs::SendBuffer *begin_send(std::uint32_t requests) noexcept;
-	[[nodiscard]] bool post_front(verbs::Chain &chain, const verbs::Signal &owner,
-				      proto::Transaction transaction) noexcept;
+	void remember_failure(const verbs::Posting &posting) noexcept;
+	void posting_waits(wire::Xid xid) noexcept override RPCORDMA_EXCLUDES(lock_);
+	void outbox_is_empty() noexcept override;
+	void posted_in_part(const verbs::Posting &posting) noexcept override;
+	void not_prepared() noexcept override;
+	void watch() noexcept RPCORDMA_REQUIRES(lock_);
+	void look() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* call.cc */
 	struct Work {
 		Pull *pulled = nullptr;
 		ServedCall *waiting = nullptr;
 		verbs::ReceiveBuffer *arrived = nullptr;
+
+		[[nodiscard]] bool is_any() const noexcept
+		{
+			return pulled || waiting || arrived;
+		}
 	};
+	/* How many threads one connection's Calls may take of the service's: never all of several. */
+	[[nodiscard]] static constexpr std::uint32_t share_of(std::uint32_t threads) noexcept
+	{
+		return std::max<std::uint32_t>(threads - std::max<std::uint32_t>(threads / 8, 1), 1);
+	}
+	[[nodiscard]] int carry_out(const Work &work, svc_rqst *rqst) noexcept;
+	void leave_thread() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool give_thread_back() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] Work next_work() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool has_work() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
@@ -134,20 +137,21 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* pull.cc */
 	[[nodiscard]] int pull(ServedCall &call, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] Pull *make_pull() noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool read(Pull &pull) noexcept;
-	[[nodiscard]] int prepare_reads(Pull &pull) noexcept;
-	[[nodiscard]] int read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept;
+	[[nodiscard]] bool fill(Pull &pull) noexcept;
+	[[nodiscard]] bool read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept;
 	void pulled(Pull &pull) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int deliver(Pull &pull, svc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* reply.cc */
 	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan,
 				    Push *push) noexcept;
-	[[nodiscard]] int prepare_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
-					 const proto::ReplyPlan &plan) noexcept;
-	[[nodiscard]] int write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-				      std::uint32_t length) noexcept;
-	[[nodiscard]] Push *make_push(ServedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool transmit(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid,
+				    std::optional<u32> invalidate) noexcept;
+	[[nodiscard]] bool make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
+				       const proto::ReplyPlan &plan) noexcept;
+	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
+				       std::uint32_t length) noexcept;
+	[[nodiscard]] Push *make_push(wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
 					 std::span<std::byte> message) noexcept;
 	static void hold_pages(Push &push, svc_rqst *rqst) noexcept;
@@ -181,9 +185,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
 	verbs::TransferPool transfers_;
-	/* In the send queue; and the device's registrations, for RDMA Reads and Writes. */
-	RoomQueue room_;
-	RoomQueue registrations_;
+	verbs::Outbox outbox_{*this};
+	kernel::Opaque<delayed_work> looks_;
+	/* Whether something of the send queue has completed since the last look. */
+	std::atomic<bool> has_moved_{false};
 	/* Counts the events after which a Call of the reverse direction may find room that it lacked. */
 	std::atomic<std::uint32_t> room_events_{0};
 
@@ -193,11 +198,16 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);
 	/* Calls whose chunks will be read when there are fewer Reads. */
 	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
-	/* Calls whose chunks are being read, and those that have been. */
+	/* How many threads work for the connection. */
+	std::uint32_t threads_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Whether looks go on; how many in a row have seen no movement. */
+	bool is_watched_ RPCORDMA_GUARDED_BY(lock_) = false;
+	std::uint32_t idle_looks_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Calls whose chunks are being read, or wait in the outbox for that, and those that have been. */
 	kernel::List<Pull> reading_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<Pull> pulled_ RPCORDMA_GUARDED_BY(lock_);
 	std::uint32_t most_reading_ = 1;
-	/* Replies in the send queue with memory of their own. */
+	/* In the send queue or the outbox. */
 	kernel::List<Push> pushing_ RPCORDMA_GUARDED_BY(lock_);
 	/* Calls in the reverse direction whose chunks the client may reach, and those that have their answer. */
 	kernel::List<OfferedCall> offered_ RPCORDMA_GUARDED_BY(lock_);

@@ -53,6 +53,8 @@ int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
 		return 0;
 	}
 	pull->call = &call;
+	pull->xid = call.call.xid;
+	pull->transaction = call.transaction;
 	bool has_to_wait;
 	{
 		kernel::Guard guard(lock_);
@@ -62,14 +64,16 @@ int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
 			free_pulls_.push_front(*pull);
 		} else {
 			reading_.push_back(*pull);
+			watch();
 		}
 	}
 	if (has_to_wait)
 		return 0;
 	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly.filled()));
-	/* What has been posted goes on: everything is kept until the connection has ended. */
-	if (!read(*pull))
-		endpoint_->lose("RDMA Read", "not posted");
+	if (fill(*pull))
+		outbox_.put(*pull);
+	else
+		endpoint_->lose("memory", "for RDMA Reads");
 	return 0;
 }
 
@@ -86,44 +90,29 @@ Pull *Connection::make_pull() noexcept
 	});
 }
 
-bool Connection::read(Pull &pull) noexcept
+/* Copies what is in the message, and makes the RDMA Reads of the rest. False where there is no memory. */
+bool Connection::fill(Pull &pull) noexcept
 {
 	const proto::Assembly &assembly = pull.call->assembly;
-	const wire::Xid xid = pull.call->call.xid;
 	std::uint32_t filled = 0;
 	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
 		clear(pull.pages, filled, piece->offset);
 		filled = piece->offset + piece->length;
-		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
+		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source)) {
 			copy(pull.pages, piece->offset, *bytes);
-		else
-			rpcordma_svc_count(RPCORDMA_SVC_READS);
+			continue;
+		}
+		if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset))
+			return false;
+		rpcordma_svc_count(RPCORDMA_SVC_READS);
 	}
 	clear(pull.pages, filled, assembly.filled());
-	if (!prepare(pull.transfers, [&] { return prepare_reads(pull); }))
-		return false;
-	verbs::Chain chain = verbs::chain_of(pull.transfers);
-	rpcordma_trace_call_pulled(peer(), static_cast<u32>(xid), assembly.filled(), chain.count);
-	pull.watch(endpoint_->sends(), chain);
-	return post_front(chain, pull, pull.call->transaction) && reserve(chain.count) &&
-	       endpoint_->sends().post(chain, pull);
+	rpcordma_trace_call_pulled(peer(), static_cast<u32>(pull.xid), assembly.filled(), pull.transfers.size());
+	return true;
 }
 
-int Connection::prepare_reads(Pull &pull) noexcept
-{
-	proto::Pieces pieces = pull.call->assembly.pieces();
-	while (const auto piece = pieces.next()) {
-		const auto *const segment = std::get_if<wire::Segment>(&piece->source);
-		if (!segment)
-			continue;
-		if (const int error = read_segment(pull, *segment, piece->offset); error != 0)
-			return error;
-	}
-	return 0;
-}
-
-int Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept
+bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept
 {
 	const auto next = [&pull, at = offset](std::uint32_t left) mutable {
 		const std::uint32_t in_page = at % proto::page_size;
@@ -132,19 +121,17 @@ int Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint
 		at += piece.length;
 		return piece;
 	};
-	const auto prepare = [this, &segment](verbs::Transfer &transfer) {
-		return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment, verbs::Direction::read);
-	};
-	return transfers_.append(segment.length, pages_for(offset + segment.length) - offset / proto::page_size,
-				 verbs::Direction::read, kernel::GFP_KERNEL, next, prepare, pull.transfers);
+	const verbs::Remote remote{endpoint_->queue_pair(), endpoint_->port(), segment, verbs::Direction::read};
+	return transfers_.append(remote, pages_for(offset + segment.length) - offset / proto::page_size,
+				 kernel::GFP_KERNEL, next, pull.transfers);
 }
 
 /* In the context of the completion queue. */
 void Connection::pulled(Pull &pull) noexcept
 {
-	remember_failure(pull, pull.call->transaction);
+	remember_failure(pull);
 	transfers_.finish(pull.transfers);
-	registrations_.room();
+	outbox_.room();
 	/* The connection ends, and everything with it. */
 	if (endpoint_->is_lost())
 		return;
@@ -152,7 +139,7 @@ void Connection::pulled(Pull &pull) noexcept
 		kernel::Guard guard(lock_);
 		reading_.remove(pull);
 		pulled_.push_back(pull);
-		rpcordma_svc_set_data(xprt(), true);
+		rpcordma_svc_set_data(xprt(), has_work());
 	}
 	svc_xprt_enqueue(xprt());
 }

@@ -63,53 +63,63 @@ int Connection::send(svc_rqst *rqst) noexcept
 		plan->transfer == proto::ReplyTransfer::long_reply ||
 		std::any_of(items.begin(), items.end(), [](const proto::Item &item) { return item.length != 0; });
 	if (writes) {
-		push = make_push(call);
+		push = make_push(call.call.xid);
 		if (!push) {
 			endpoint_->lose("memory", "for a reply");
 			return -kernel::ENOTCONN;
 		}
+		push->transaction = call.transaction;
 	}
 	if (transmit(call, rqst, *plan, push))
 		return 0;
-	endpoint_->lose("reply", "not posted");
-	/* What has been posted goes on for a while. */
-	if (push)
-		hold_pages(*push, rqst);
+	endpoint_->lose("memory", "for a reply");
 	return -kernel::ENOTCONN;
 }
 
-/* False: the connection is of no more use, and the pages are the thread's unless the Push has them. */
+/* False where there is no memory. */
 bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan, Push *push) noexcept
 {
 	const xdr_buf &reply = field::svc_rqst::rq_res(rqst);
-	verbs::SendQueue &sends = endpoint_->sends();
-	verbs::SendQueue::SendOptions options{.watcher = push, .invalidate = {}};
-	verbs::Chain chain;
-
-	if (push) {
-		if (!prepare(push->transfers, [&] { return prepare_writes(*push, call, reply, plan); }))
-			return false;
-		push->transfers.for_each([](const verbs::Transfer &) { rpcordma_svc_count(RPCORDMA_SVC_WRITES); });
-		chain = verbs::chain_of(push->transfers);
-		push->watch(sends, chain);
-		if (!post_front(chain, *push, push->transaction))
-			return false;
-	}
-	const std::uint32_t requests = chain.count + 1;
-	verbs::SendBuffer *const buffer = begin_send(requests);
-	if (!buffer)
+	if (push && !make_writes(*push, call, reply, plan))
 		return false;
-	const std::uint32_t size = fill(call, reply, plan, buffer->bytes());
+	verbs::SendBuffer *const message = endpoint_->sends().take(kernel::GFP_KERNEL);
+	if (!message)
+		return false;
+	const std::uint32_t size = fill(call, reply, plan, message->bytes());
+	std::optional<u32> invalidate;
 	if (endpoint_->agreement().remote_invalidation) {
 		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
-			options.invalidate = std::to_underlying(*handle);
+			invalidate = std::to_underlying(*handle);
 	}
 	rpcordma_trace_reply_sent(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.transfer), size,
-				  field::xdr_buf::len(&reply), requests, options.invalidate.value_or(0));
-	/* Once posted, the Push may be done with at any time. */
-	if (push)
-		hold_pages(*push, rqst);
-	return sends.post(*buffer, size, chain, options);
+				  field::xdr_buf::len(&reply), push ? push->transfers.size() : 0,
+				  invalidate.value_or(0));
+	if (!push)
+		return transmit(*message, size, call.call.xid, invalidate);
+	hold_pages(*push, rqst);
+	push->message = message;
+	push->message_size = size;
+	push->invalidate = invalidate;
+	outbox_.put(*push);
+	return true;
+}
+
+/* Sends a message by itself; false where it would have to wait, and there is no memory for that. */
+bool Connection::transmit(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid,
+			  std::optional<u32> invalidate) noexcept
+{
+	if (outbox_.post(message, size, invalidate))
+		return true;
+	Push *const push = make_push(xid);
+	if (!push) {
+		endpoint_->sends().abandon(message, 0);
+		return false;
+	}
+	push->message = &message;
+	push->message_size = size;
+	push->invalidate = invalidate;
+	outbox_.put(*push);
+	return true;
 }
 
 /* Keeps the pages of a Reply from the thread, which would use them for the next. Nothing of them is left to be copied. */
@@ -151,7 +161,7 @@ std::uint32_t Connection::fill(ServedCall &call, const xdr_buf &reply, const pro
 	return size;
 }
 
-Push *Connection::make_push(ServedCall &call) noexcept
+Push *Connection::make_push(wire::Xid xid) noexcept
 {
 	Push *push;
 	{
@@ -165,55 +175,52 @@ Push *Connection::make_push(ServedCall &call) noexcept
 		});
 	if (!push)
 		return nullptr;
-	push->transaction = call.transaction;
+	push->xid = xid;
+	push->transaction = {};
 	kernel::Guard guard(lock_);
 	pushing_.push_back(*push);
 	return push;
 }
 
 /* The RDMA Writes of a Reply. */
-int Connection::prepare_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
-			       const proto::ReplyPlan &plan) noexcept
+bool Connection::make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
+			     const proto::ReplyPlan &plan) noexcept
 {
 	const std::span<const proto::Item> items = call.items.span();
 	auto chunk = call.call.chunks.writes.begin();
 	for (const proto::Item &item : items) {
-		if (const int error = write_chunk(push, *chunk, StreamReader(reply, item), item.length); error != 0)
-			return error;
+		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length))
+			return false;
 		++chunk;
 	}
 	const std::optional<wire::WriteChunk> &room = call.call.chunks.reply;
 	if (plan.transfer == proto::ReplyTransfer::short_reply || !room)
-		return 0;
+		return true;
 	const proto::Remainder remainder(field::xdr_buf::len(&reply), items);
 	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size);
 }
 
-int Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-			    std::uint32_t length) noexcept
+bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
+			     std::uint32_t length) noexcept
 {
 	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
 	const std::uint32_t most_borders = 4 + source.most_gaps();
 
 	const auto next = [&source](std::uint32_t left) { return source.next(left); };
-	int error = 0;
-	(void)proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
-		const auto prepare = [this, &segment](verbs::Transfer &transfer) {
-			return transfer.prepare(endpoint_->queue_pair(), endpoint_->port(), segment,
-						verbs::Direction::write);
-		};
-		error = transfers_.append(segment.length,
-					  std::min(segment.length, segment.length / proto::page_size + most_borders),
-					  verbs::Direction::write, kernel::GFP_KERNEL, next, prepare, push.transfers);
-		return error == 0;
+	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
+		const verbs::Remote remote{endpoint_->queue_pair(), endpoint_->port(), segment,
+					   verbs::Direction::write};
+		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
+		return transfers_.append(remote,
+					 std::min(segment.length, segment.length / proto::page_size + most_borders),
+					 kernel::GFP_KERNEL, next, push.transfers);
 	});
-	return error;
 }
 
 /* In the context of the completion queue. */
 void Connection::pushed(Push &push) noexcept
 {
-	remember_failure(push, push.transaction);
+	remember_failure(push);
 	transfers_.finish(push.transfers);
 	push.pages.release();
 	{
@@ -221,7 +228,7 @@ void Connection::pushed(Push &push) noexcept
 		pushing_.remove(push);
 		free_pushes_.push_front(push);
 	}
-	registrations_.room();
+	outbox_.room();
 }
 
 } // namespace rpcordma::server

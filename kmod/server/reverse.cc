@@ -107,7 +107,7 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	/* Those of Calls that nobody answers come back with the end of the connection only. */
 	if (!endpoint_->registrations().take(registrations, taken))
 		return some_return ? wait_for_reverse_room(xprt, seen) : -kernel::EMSGSIZE;
-	if (room_.is_crowded() || !endpoint_->sends().reserve(requests)) {
+	if (outbox_.is_crowded() || !endpoint_->sends().reserve(requests)) {
 		endpoint_->registrations().put_back(taken);
 		return wait_for_reverse_room(xprt, seen);
 	}
@@ -115,7 +115,7 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	if (!buffer) {
 		endpoint_->sends().release(requests);
 		endpoint_->registrations().put_back(taken);
-		room_.room();
+		outbox_.room();
 		return -kernel::ENOBUFS;
 	}
 	kernel::Owned<OfferedCall> offered;
@@ -125,7 +125,7 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 		if (!offered) {
 			endpoint_->registrations().put_back(taken);
 			endpoint_->sends().abandon(*buffer, requests);
-			room_.room();
+			outbox_.room();
 			return -kernel::ENOBUFS;
 		}
 	}

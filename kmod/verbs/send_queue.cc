@@ -53,7 +53,7 @@ void Signal::note(unsigned int status) noexcept
 void Signal::watch(SendQueue &queue, const Chain &chain) noexcept
 {
 	queue_ = &queue;
-	failure_ = kernel::IB_WC_SUCCESS;
+	reset();
 	ib_send_wr *request = chain.first;
 	for (std::uint32_t i = 0; i < chain.count; i++, request = field::ib_send_wr::next(request))
 		field::ib_send_wr::wr_cqe(request) = watched_.get();

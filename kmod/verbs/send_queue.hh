@@ -51,7 +51,13 @@ class Signal {
 	{
 		return cqe_.get();
 	}
-	/* Hears of the failure of a chain's work requests too, which will be posted to `queue` and are not signalled. */
+	/* Nothing of what it is used for now has failed. */
+	void reset() noexcept
+	{
+		failure_ = kernel::IB_WC_SUCCESS;
+	}
+	/* Hears of the failure of a chain's work requests too, which will be posted to `queue` and are not signalled. From
+	 * here on nothing has failed. */
 	void watch(SendQueue &queue, const Chain &chain) noexcept;
 	/* What the first of them failed with, IB_WC_SUCCESS where none did. One that was flushed has not failed. */
 	[[nodiscard]] unsigned int failure() const noexcept

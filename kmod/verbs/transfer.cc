@@ -21,10 +21,16 @@ bool follows(const PagePiece &piece, const PagePiece &last) noexcept
 	       kernel::nth(last.in, end / kernel::PAGE_SIZE) == piece.in;
 }
 
+unsigned int dma_direction(Direction direction) noexcept
+{
+	return direction == Direction::read ? kernel::DMA_FROM_DEVICE : kernel::DMA_TO_DEVICE;
+}
+
 } // namespace
 
-bool Transfer::begin(std::uint32_t pieces, gfp_t gfp) noexcept
+bool Transfer::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
 {
+	remote_ = remote;
 	if (pieces > capacity_) {
 		const std::uint32_t capacity = std::max(pieces, least_entries);
 		list_ = kernel::Block(capacity * kernel::Layout<scatterlist>::size, gfp);
@@ -37,10 +43,10 @@ bool Transfer::begin(std::uint32_t pieces, gfp_t gfp) noexcept
 	return true;
 }
 
-void Transfer::add(const PagePiece &piece, Direction direction) noexcept
+void Transfer::add(const PagePiece &piece) noexcept
 {
 	/* Reads may go through a registration, which counts pages. */
-	if (direction == Direction::write && entries_ != 0 && last_.length + piece.length <= most_merged &&
+	if (remote_.direction == Direction::write && entries_ != 0 && last_.length + piece.length <= most_merged &&
 	    follows(piece, last_)) {
 		last_.length += piece.length;
 		rpcordma_list_set(entry(entries_ - 1), last_.in, last_.length, last_.offset);
@@ -50,26 +56,43 @@ void Transfer::add(const PagePiece &piece, Direction direction) noexcept
 	rpcordma_list_set(entry(entries_++), piece.in, piece.length, piece.offset);
 }
 
-int Transfer::prepare(ib_qp *qp, u32 port, const wire::Segment &remote, Direction direction) noexcept
+int Transfer::prepare() noexcept
 {
-	qp_ = qp;
-	port_ = port;
-	direction_ = direction == Direction::read ? kernel::DMA_FROM_DEVICE : kernel::DMA_TO_DEVICE;
 	rpcordma_list_end(entry(entries_ - 1), true);
-	const int requests = rdma_rw_ctx_init(context_.get(), qp_, port_, entry(0), entries_, 0, remote.offset,
-					      std::to_underlying(remote.handle), direction_);
+	const int requests = rdma_rw_ctx_init(context_.get(), remote_.qp, remote_.port, entry(0), entries_, 0,
+					      remote_.segment.offset, std::to_underlying(remote_.segment.handle),
+					      dma_direction(remote_.direction));
 	requests_ = static_cast<std::uint32_t>(std::max(requests, 0));
 	return std::min(requests, 0);
 }
 
 void Transfer::append_to(Chain &chain) noexcept
 {
-	chain.append_all(rdma_rw_ctx_wrs(context_.get(), qp_, port_, nullptr, nullptr));
+	chain.append_all(rdma_rw_ctx_wrs(context_.get(), remote_.qp, remote_.port, nullptr, nullptr));
 }
 
 void Transfer::finish() noexcept
 {
-	rdma_rw_ctx_destroy(context_.get(), qp_, port_, entry(0), entries_, direction_);
+	if (std::exchange(requests_, 0) != 0)
+		rdma_rw_ctx_destroy(context_.get(), remote_.qp, remote_.port, entry(0), entries_,
+				    dma_direction(remote_.direction));
+}
+
+int prepare(Transfers &all) noexcept
+{
+	int error = 0;
+	all.for_each([&](Transfer &transfer) {
+		if (error == 0)
+			error = transfer.prepare();
+	});
+	if (error != 0)
+		unprepare(all);
+	return error;
+}
+
+void unprepare(Transfers &all) noexcept
+{
+	all.for_each([](Transfer &transfer) { transfer.finish(); });
 }
 
 std::uint32_t requests_of(Transfers &all) noexcept
@@ -103,7 +126,7 @@ Transfer *TransferPool::take(gfp_t gfp) noexcept
 
 void TransferPool::finish(Transfers &all) noexcept
 {
-	all.for_each([](Transfer &transfer) { transfer.finish(); });
+	unprepare(all);
 	give_back(all);
 }
 

@@ -20,6 +20,14 @@ struct PagePiece {
 	std::uint32_t length;
 };
 
+/* A segment of the requester's memory, what it is for, and the way to it. */
+struct Remote {
+	ib_qp *qp;
+	u32 port;
+	wire::Segment segment;
+	Direction direction;
+};
+
 /* One segment of the requester's memory, and the local memory that it is read to or written from. Belongs to a pool, or to
  * the RPC that took it. Used in the order: begin(), add() for each piece, prepare(), append_to(), finish(). */
 class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
@@ -29,13 +37,14 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	~Transfer() = default;
 
 	/* Makes room for `pieces` pieces; false where there is no memory. */
-	[[nodiscard]] bool begin(std::uint32_t pieces, gfp_t gfp) noexcept;
+	[[nodiscard]] bool begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept;
 	/* Adds local memory, no more pieces than there is room for. What is written from memory that follows the last
 	 * piece becomes part of that. */
-	void add(const PagePiece &piece, Direction direction) noexcept;
-	/* Maps the memory. 0, -EAGAIN where the device has no registration left now, another negative errno for good. */
-	[[nodiscard]] int prepare(ib_qp *qp, u32 port, const wire::Segment &remote, Direction direction) noexcept;
-	/* How many work requests it takes. */
+	void add(const PagePiece &piece) noexcept;
+	/* Maps the memory. 0, -EAGAIN where the device has no registration left now, another negative errno for good. May
+	 * sleep for memory. */
+	[[nodiscard]] int prepare() noexcept;
+	/* How many work requests it takes; none unless it is prepared. */
 	[[nodiscard]] std::uint32_t requests() const noexcept
 	{
 		return requests_;
@@ -43,7 +52,7 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	/* The work requests, none of them signalled. They are posted, or the connection ends: a registration of the device
 	 * counts as used from here on. */
 	void append_to(Chain &chain) noexcept;
-	/* Unmaps the memory. The work requests are done with, or were never posted. */
+	/* Unmaps the memory, where it is mapped. The work requests are done with, or were never posted. */
 	void finish() noexcept;
 
     private:
@@ -59,14 +68,17 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	std::uint32_t entries_ = 0;
 	std::uint32_t requests_ = 0;
 	PagePiece last_{};
-	ib_qp *qp_ = nullptr;
-	u32 port_ = 0;
-	unsigned int direction_ = 0;
+	Remote remote_{};
 };
 
 /* The transfers of one RPC, or some of them. */
 using Transfers = kernel::List<Transfer>;
 
+/* Prepares all of them, or none: RPCs that had some of their registrations each would wait for one another. As
+ * Transfer::prepare(). */
+[[nodiscard]] int prepare(Transfers &all) noexcept;
+/* Undoes it. The work requests are done with, or were never posted. */
+void unprepare(Transfers &all) noexcept;
 /* How many work requests all of them take. */
 [[nodiscard]] std::uint32_t requests_of(Transfers &all) noexcept;
 /* The work requests of all of them: see Transfer::append_to(). */
@@ -82,31 +94,27 @@ class TransferPool {
 
 	/* Null where there is no memory. */
 	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Makes a Transfer between a segment and `length` bytes of local memory, which `next(left)` hands out in no more than
-	 * `pieces` pieces, has `prepare(transfer)` map it, and appends it to `to`. 0, -ENOMEM, or what prepare() returned:
-	 * then nothing was appended. */
-	template <typename Next, typename Prepare>
-	[[nodiscard]] int append(std::uint32_t length, std::uint32_t pieces, Direction direction, gfp_t gfp, Next next,
-				 Prepare prepare, Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
+	/* Makes a Transfer between a segment and as many bytes of local memory, which `next(left)` hands out in no more than
+	 * `pieces` pieces, and appends it to `to`, not prepared. False where there is no memory: then nothing was
+	 * appended. */
+	template <typename Next>
+	[[nodiscard]] bool append(const Remote &remote, std::uint32_t pieces, gfp_t gfp, Next next,
+				  Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		Transfer *const transfer = take(gfp);
 		if (!transfer)
-			return -kernel::ENOMEM;
-		if (!transfer->begin(pieces, gfp)) {
+			return false;
+		if (!transfer->begin(remote, pieces, gfp)) {
 			delete transfer;
-			return -kernel::ENOMEM;
+			return false;
 		}
-		for (std::uint32_t left = length; left != 0;) {
+		for (std::uint32_t left = remote.segment.length; left != 0;) {
 			const PagePiece piece = next(left);
-			transfer->add(piece, direction);
+			transfer->add(piece);
 			left -= piece.length;
 		}
-		if (const int error = prepare(*transfer); error != 0) {
-			delete transfer;
-			return error;
-		}
 		to.push_back(*transfer);
-		return 0;
+		return true;
 	}
 	/* Finishes what is done with, and takes it back. */
 	void finish(Transfers &all) noexcept RPCORDMA_EXCLUDES(lock_);

@@ -1011,6 +1011,16 @@ void rpcordma_fake_fail(struct rpcordma_fake *fake, enum rpcordma_fake_verb verb
 		fake->fail[verb] = nth;
 }
 
+void rpcordma_fake_register_reads(struct rpcordma_fake *fake, bool on)
+{
+	u32 *flags = &fake->device->base.port_data[1].immutable.core_cap_flags;
+
+	if (on)
+		*flags |= RDMA_CORE_CAP_PROT_IWARP;
+	else
+		*flags &= ~RDMA_CORE_CAP_PROT_IWARP;
+}
+
 void rpcordma_fake_watch_receives(struct rpcordma_fake *fake, void (*watcher)(void *data), void *data)
 {
 	fake->receive_watcher = watcher;

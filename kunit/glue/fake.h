@@ -60,6 +60,9 @@ void rpcordma_fake_watch_receives(struct rpcordma_fake *fake, void (*watcher)(vo
 /* The nth work request executed from now fails with a status (enum ib_wc_status). */
 void rpcordma_fake_fail_request(struct rpcordma_fake *fake, u32 nth, u32 status);
 
+/* Whether RDMA Reads take a registration of the queue pair's, which has none: as over iWARP. */
+void rpcordma_fake_register_reads(struct rpcordma_fake *fake, bool on);
+
 /* Executes up to `most` work requests of the send queue. */
 void rpcordma_fake_execute(struct rpcordma_fake *fake, u32 most);
 /* Delivers what has completed. */

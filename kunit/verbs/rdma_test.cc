@@ -16,6 +16,11 @@ using verbs::Transfers;
 
 constexpr wire::Segment remote{wire::Handle{RPCORDMA_FAKE_REMOTE_HANDLE}, 0, RPCORDMA_FAKE_REMOTE_OFFSET};
 
+verbs::Remote by(Fake &fake, Direction direction, const wire::Segment &segment = remote)
+{
+	return {fake.qp(), 1, segment, direction};
+}
+
 /* Of a send queue for transfers. */
 constexpr u32 depth = 60;
 
@@ -52,15 +57,15 @@ TEST_P(AnyShape, Written_IsInThePeersMemory)
 	Sends sends(fake, depth);
 	Pages pages(shape.pieces);
 	Transfer transfer;
-	ASSERT_TRUE(transfer.begin(shape.pieces, kernel::GFP_KERNEL));
+	ASSERT_TRUE(transfer.begin(by(fake, Direction::write), shape.pieces, kernel::GFP_KERNEL));
 	std::vector<std::byte> content;
 	for (u32 i = 0; i < shape.pieces; i++) {
 		const std::vector<std::byte> piece = pattern(shape.piece_length, i);
 		pages.write(i * 4096 + shape.offset, piece);
 		content.insert(content.end(), piece.begin(), piece.end());
-		transfer.add({pages[i], shape.offset, shape.piece_length}, Direction::write);
+		transfer.add({pages[i], shape.offset, shape.piece_length});
 	}
-	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+	ASSERT_EQ(transfer.prepare(), 0);
 	run(sends, transfer);
 	transfer.finish();
 	EXPECT_EQ(sends.failures, 0u);
@@ -78,10 +83,10 @@ TEST_P(AnyShape, Read_IsInOurMemory)
 	const std::vector<std::byte> content = pattern(shape.pieces * shape.piece_length, 3);
 	std::copy(content.begin(), content.end(), static_cast<std::byte *>(rpcordma_fake_remote(fake)));
 	Transfer transfer;
-	ASSERT_TRUE(transfer.begin(shape.pieces, kernel::GFP_KERNEL));
+	ASSERT_TRUE(transfer.begin(by(fake, Direction::read), shape.pieces, kernel::GFP_KERNEL));
 	for (u32 i = 0; i < shape.pieces; i++)
-		transfer.add({pages[i], shape.offset, shape.piece_length}, Direction::read);
-	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::read), 0);
+		transfer.add({pages[i], shape.offset, shape.piece_length});
+	ASSERT_EQ(transfer.prepare(), 0);
 	run(sends, transfer);
 	transfer.finish();
 	EXPECT_EQ(sends.failures, 0u);
@@ -100,12 +105,12 @@ TEST(Written, MemoryThatFollows_IsOnePiece)
 	Pages pages(2);
 	pages.write(0, pattern(4096));
 	Transfer transfer;
-	ASSERT_TRUE(transfer.begin(4, kernel::GFP_KERNEL));
+	ASSERT_TRUE(transfer.begin(by(fake, Direction::write), 4, kernel::GFP_KERNEL));
 	/* Not at the end of a page, not at the beginning of one, and another page altogether. */
-	transfer.add({pages[0], 0, 100}, Direction::write);
-	transfer.add({pages[0], 100, 100}, Direction::write);
-	transfer.add({pages[1], 0, 100}, Direction::write);
-	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+	transfer.add({pages[0], 0, 100});
+	transfer.add({pages[0], 100, 100});
+	transfer.add({pages[1], 0, 100});
+	ASSERT_EQ(transfer.prepare(), 0);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 3u);
 	transfer.finish();
 }
@@ -119,10 +124,10 @@ TEST(Written, MuchThatFollows_IsNoPieceLargerThanBounceBuffersAre)
 	const kernel::Block block(size, kernel::GFP_KERNEL);
 	ASSERT_TRUE(block);
 	Transfer transfer;
-	ASSERT_TRUE(transfer.begin(size / 4096, kernel::GFP_KERNEL));
+	ASSERT_TRUE(transfer.begin(by(fake, Direction::write), size / 4096, kernel::GFP_KERNEL));
 	for (u32 at = 0; at < size; at += 4096)
-		transfer.add({rpcordma_page_of(block.data() + at), 0, 4096}, Direction::write);
-	ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+		transfer.add({rpcordma_page_of(block.data() + at), 0, 4096});
+	ASSERT_EQ(transfer.prepare(), 0);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 2u);
 	transfer.finish();
 }
@@ -135,10 +140,10 @@ TEST(Transfer, UsedAgain_IsOfItsNewPiecesOnly)
 	Pages pages(9);
 	Transfer transfer;
 	for (const u32 count : {9u, 1u, 5u}) {
-		ASSERT_TRUE(transfer.begin(count, kernel::GFP_KERNEL));
+		ASSERT_TRUE(transfer.begin(by(fake, Direction::read), count, kernel::GFP_KERNEL));
 		for (u32 i = 0; i < count; i++)
-			transfer.add({pages[i], 8, 16}, Direction::read);
-		ASSERT_EQ(transfer.prepare(fake.qp(), 1, remote, Direction::read), 0);
+			transfer.add({pages[i], 8, 16});
+		ASSERT_EQ(transfer.prepare(), 0);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), count);
 		const u32 requests = transfer.requests();
 		EXPECT_EQ(run(sends, transfer), requests);
@@ -155,11 +160,11 @@ TEST(Transfer, BeyondThePeersMemory_IsAFailure)
 	Sends sends(fake, depth);
 	Pages pages(1);
 	Transfer transfer;
-	ASSERT_TRUE(transfer.begin(1, kernel::GFP_KERNEL));
-	transfer.add({pages[0], 0, 16}, Direction::write);
 	wire::Segment elsewhere = remote;
 	elsewhere.offset += RPCORDMA_FAKE_REMOTE_SIZE - 15;
-	ASSERT_EQ(transfer.prepare(fake.qp(), 1, elsewhere, Direction::write), 0);
+	ASSERT_TRUE(transfer.begin(by(fake, Direction::write, elsewhere), 1, kernel::GFP_KERNEL));
+	transfer.add({pages[0], 0, 16});
+	ASSERT_EQ(transfer.prepare(), 0);
 	run(sends, transfer);
 	transfer.finish();
 	EXPECT_GE(sends.failures, 1u);
@@ -172,11 +177,11 @@ TEST(Transfer, WithoutMapping_HoldsNothing)
 	Pages pages(3);
 	Transfer transfer;
 	for (const u32 nth : {1u, 3u}) {
-		ASSERT_TRUE(transfer.begin(3, kernel::GFP_KERNEL));
+		ASSERT_TRUE(transfer.begin(by(fake, Direction::write), 3, kernel::GFP_KERNEL));
 		for (u32 i = 0; i < 3; i++)
-			transfer.add({pages[i], 0, 16}, Direction::write);
+			transfer.add({pages[i], 0, 16});
 		rpcordma_fake_fail(fake, RPCORDMA_FAKE_DMA_MAP, nth);
-		EXPECT_LT(transfer.prepare(fake.qp(), 1, remote, Direction::write), 0);
+		EXPECT_LT(transfer.prepare(), 0);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 	}
 }
@@ -188,11 +193,11 @@ TEST(Transfer, WithoutMemory_CanBeBegunAgain)
 	Pages pages(6);
 	Transfer transfer;
 	for_each_failed_allocation([&] {
-		if (!transfer.begin(6, kernel::GFP_KERNEL))
+		if (!transfer.begin(by(fake, Direction::write), 6, kernel::GFP_KERNEL))
 			return false;
 		for (u32 i = 0; i < 6; i++)
-			transfer.add({pages[i], 0, 16}, Direction::write);
-		const int error = transfer.prepare(fake.qp(), 1, remote, Direction::write);
+			transfer.add({pages[i], 0, 16});
+		const int error = transfer.prepare();
 		if (error == 0)
 			transfer.finish();
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
