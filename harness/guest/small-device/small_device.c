@@ -2,7 +2,7 @@
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
  * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing. It can
- * also find memory that a registration cannot cover.
+ * also find memory that a registration cannot cover, and lose RDMA Reads.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -32,6 +32,10 @@ MODULE_PARM_DESC(refused, "how often more was asked for");
 static unsigned int maps_cut_short;
 module_param(maps_cut_short, uint, 0644);
 MODULE_PARM_DESC(maps_cut_short, "so many registrations are yet to cover less than they were asked to");
+
+static unsigned int reads_lost;
+module_param(reads_lost, uint, 0644);
+MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads are yet to be posted and never to complete");
 
 static struct ib_device *limited;
 static struct ib_device_attr before;
@@ -100,6 +104,14 @@ static int map_mr_sg(struct ib_mr *mr, struct scatterlist *list, int entries, un
 	return covered - 1;
 }
 
+static int post_send(struct ib_qp *qp, const struct ib_send_wr *request, const struct ib_send_wr **bad)
+{
+	if (!reads_lost || request->opcode != IB_WR_RDMA_READ)
+		return ops_before.post_send(qp, request, bad);
+	reads_lost--;
+	return 0;
+}
+
 static int __init small_device_init(void)
 {
 	limited = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
@@ -112,6 +124,7 @@ static int __init small_device_init(void)
 	limited->ops.alloc_mr = alloc_mr;
 	limited->ops.dereg_mr = dereg_mr;
 	limited->ops.map_mr_sg = map_mr_sg;
+	limited->ops.post_send = post_send;
 #define APPLY(name)                                   \
 	do {                                          \
 		if (name)                             \

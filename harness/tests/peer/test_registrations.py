@@ -8,12 +8,15 @@ import pytest
 from conftest import LOG_DIRECTORY, TEST_DEVICES, TRANSPORT, kernel_of
 
 from lab.conformance import run_side
+from lab.module import guest_module
 from lab.solo import ROCE, Solo
 
 BY_REGISTRATION = replace(ROCE, set_up=("modprobe ib_core force_mr=1", *ROCE.set_up))
 CASE = "server/read-chunks-many-segments-at-once"
-# Each has 20 segments; there are registrations for two.
-CALLS = 16
+# A Call has 20 segments. Half of so many registrations are for one connection: enough for two Calls.
+REGISTRATIONS = 100
+# Makes the send queue long enough for the Reads of more Calls than that.
+CREDITS = 64
 KPROBES = "/sys/kernel/tracing/kprobe_events"
 EVENT = "/sys/kernel/tracing/events/lab/mapped"
 NONE_LEFT = -11
@@ -30,8 +33,10 @@ def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Solo]:
 def test_calls_wait_for_registrations(solo: Solo) -> None:
     """Calls whose Reads find too few left are read when others have given theirs back."""
     guest = solo.guest
-    guest.run(f"echo {CALLS} >/proc/sys/sunrpc/svc_rdma/max_requests && "
+    guest.run(f"insmod {guest_module(guest.kernel, 'small-device')} max_mr={REGISTRATIONS}")
+    guest.run(f"echo {CREDITS} >/proc/sys/sunrpc/svc_rdma/max_requests && "
               f"echo 'r:lab/mapped rdma_rw_ctx_init found=$retval:s32' >{KPROBES} && "
               f"echo 'found == {NONE_LEFT}' >{EVENT}/filter && echo 1 >{EVENT}/enable")
     run_side(solo, "server", "--only", CASE, label="-registrations").judge(CASE)
     assert "mapped:" in guest.read("/sys/kernel/tracing/trace"), "there were enough for all"
+    guest.run("rmmod small_device")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Requesters that do not take what they have asked for, beside a mount that does."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import pytest
+from expectations import eventually, mounted
+from workloads import TRACE, build_guest_program, guest_python, small_device, traced
+
+from lab import Pair
+from lab.nfs import PORT, script
+
+pytestmark = pytest.mark.about("server")
+
+FILES = 60
+# More than the longest that there is anyway: on a busy host some take longer.
+MILLISECONDS_OF_A_STRAGGLER = 1000
+# Of nfsd, with everything that it has to wait for.
+SECONDS_TO_STOP = 10
+
+READS_LOST = "/sys/module/small_device/parameters/reads_lost"
+# More than the server has threads.
+LOST_AT_ONCE = 12
+# On connections of its own.
+ANOTHER_ADDRESS = "10.9.0.11"
+# Without a Reply the client itself asks again after 60.
+SECONDS_OF_PATIENCE = 30
+
+
+@contextmanager
+def jammed(pair: Pair, connections: int) -> Iterator[None]:
+    """So many requesters that take no Reply, again and again: the device gives up Sends to them after some seconds."""
+    program = build_guest_program("jam")
+    pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
+    pair.client.run("modprobe -a rdma_ucm ib_uverbs")
+    with traced(pair.server, events="rpcordma/rpcordma_send_waits"):
+        jams = pair.client.spawn(f"exec {program} {pair.SERVER_ADDRESS} {PORT} jam {connections}")
+        jams.expect(f"{connections} jams", timeout=60)
+        eventually(pair.server, f"test -n \"$(grep send_waits {TRACE})\"", 60)
+        yield
+    jams.kill()
+    jams.wait(60)
+    pair.server.run("rm /srv/nfs/tmpfs/jam")
+
+
+class Times(NamedTuple):
+    """Of small files' lives, in milliseconds."""
+
+    median: float
+    longest: float
+
+
+def times(pair: Pair) -> Times:
+    """Measures them."""
+    shown = pair.client.output(guest_python("files.py", "/mnt", FILES), timeout=600)
+    return Times(*map(float, re.findall(r"([\d.]+) ms", shown)))
+
+
+@pytest.mark.versions("4.2")
+def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) -> None:
+    """No thread of nfsd waits for one of them."""
+    with mounted(pair, version, export="ext4"):
+        times(pair)
+        before = times(pair)
+        beside = {}
+        for connections in (4, 16):
+            with jammed(pair, connections):
+                beside[connections] = times(pair)
+        after = times(pair)
+    print(f"{before} before, {after} after, beside so many connections: {beside}")
+    for slowed in beside.values():
+        assert slowed.median < 2 * max(before.median, after.median)
+        assert slowed.longest < max(before.longest, after.longest) + MILLISECONDS_OF_A_STRAGGLER
+
+
+@pytest.mark.versions("4.2")
+def test_nfsd_stops_beside_requesters_that_take_no_reply(pair: Pair, version: str) -> None:
+    """Their connections are closed like others, whatever they owe."""
+    with mounted(pair, version, export="ext4"), jammed(pair, 16):
+        begin = time.monotonic()
+        pair.server.run(script("nfs-server", "stop"), timeout=120)
+        seconds = time.monotonic() - begin
+        pair.server.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace")
+    print(f"nfsd stopped in {seconds:.1f} s")
+    assert seconds < SECONDS_TO_STOP
+
+
+@pytest.mark.versions("4.2")
+def test_rdma_reads_that_never_complete_cost_their_connection(pair: Pair, version: str) -> None:
+    """The device loses those of one WRITE: the server gives up the connection, and the WRITE comes again."""
+    with small_device(pair.server), mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+        pair.client.run("head -c 1M /dev/urandom >/tmp/lost && touch /mnt/lost")
+        pair.server.run(f"echo 1 >{READS_LOST}")
+        begin = time.monotonic()
+        pair.client.run("dd if=/tmp/lost of=/mnt/lost bs=1M oflag=direct", timeout=120)
+        seconds = time.monotonic() - begin
+        assert pair.server.read(READS_LOST) == "0\n"
+        assert "nothing completes" in pair.server.read(TRACE)
+        print(f"the WRITE took {seconds:.1f} s")
+        assert seconds < SECONDS_OF_PATIENCE
+        assert pair.client.output("cksum </tmp/lost") == pair.server.output("cksum </srv/nfs/tmpfs/lost")
+        pair.client.run("rm /mnt/lost /tmp/lost")
+
+
+@pytest.mark.versions("3")
+def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str) -> None:
+    """The device loses more Reads of one mount's than nfsd has threads: another mount does not notice."""
+    assert int(pair.server.read("/proc/fs/nfsd/threads")) < LOST_AT_ONCE
+    pair.server.script("network", "address", "add", f"{ANOTHER_ADDRESS}/24")
+    with small_device(pair.server), mounted(pair, version, export="ext4"):
+        other = pair.mount(version, server=ANOTHER_ADDRESS, path="/mnt-other", export="tmpfs")
+        before = times(pair)
+        pair.server.run(f"echo {LOST_AT_ONCE} >{READS_LOST}")
+        writers = pair.client.spawn(
+            f"for number in $(seq {LOST_AT_ONCE}); do "
+            "dd if=/dev/zero of=/mnt-other/lost$number bs=256K count=1 oflag=direct & done; wait")
+        eventually(pair.server, f"test $(cat {READS_LOST}) -eq 0", 60)
+        beside = times(pair)
+        assert writers.wait(SECONDS_OF_PATIENCE).status == 0
+        pair.client.run("rm /mnt-other/lost*")
+        other.unmount()
+    pair.server.script("network", "address", "del", f"{ANOTHER_ADDRESS}/24")
+    print(f"{before} before, {beside} beside them")
+    assert beside.median < 2 * before.median
+    assert beside.longest < before.longest + MILLISECONDS_OF_A_STRAGGLER
