@@ -282,8 +282,12 @@ TEST(Outbox, UsedAgainAfterAFailure_HasNone)
 	Fake fake;
 	ASSERT_TRUE(fake);
 	Box box(fake);
-	for (const u32 segments : {1u, 2 * longest}) {
-		rpcordma_fake_fail_request(fake, 1, kernel::IB_WC_REM_ACCESS_ERR);
+	const struct {
+		u32 segments;
+		u32 nth;
+	} failures[] = {{1, 1}, {2 * longest, 1}, {2 * longest, longest}};
+	for (const auto &[segments, nth] : failures) {
+		rpcordma_fake_fail_request(fake, nth, kernel::IB_WC_REM_ACCESS_ERR);
 		Posting &posting = box.make(segments, Direction::write, true);
 		box.outbox.put(posting);
 		rpcordma_fake_execute(fake, longest);
