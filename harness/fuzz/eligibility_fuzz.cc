@@ -45,12 +45,22 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	payload.insert(payload.end(), bytes.begin(), bytes.end());
 	payload.shrink_to_fit();
 
+	proto::Eligibility whole(payload);
 	for (std::uint32_t at = 0; at <= payload.size(); at += wire::xdr_unit) {
-		const bool is_eligible = proto::is_eligible(payload, at);
+		const auto asked = [at](proto::Eligibility eligibility) {
+			return eligibility.has_argument(at, 8, proto::Eligibility::Chunk::missing);
+		};
+		const bool is_eligible = asked(proto::Eligibility(payload));
 		require(!is_eligible || program == nfs, "only the items of NFS are eligible");
 		require(!is_eligible || service <= 1, "nothing that is protected is eligible");
-		require(is_eligible == proto::is_eligible(wire::Bytes(payload).first(at), at), "what stands behind an "
-											       "item does not matter");
+		require(is_eligible == asked(proto::Eligibility(wire::Bytes(payload).first(at))), "what stands behind "
+												  "an item does not "
+												  "matter");
+		if (at % 8 == 0)
+			(void)whole.has_argument(at, at, proto::Eligibility::Chunk::in_place);
 	}
+	const bool may_reduce = proto::Eligibility(payload).may_reduce_results();
+	require(!may_reduce || (program == nfs && service <= 1), "only results of NFS that are not protected are "
+								 "reduced");
 	return 0;
 }

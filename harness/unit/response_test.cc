@@ -229,13 +229,13 @@ TEST(ReducedItems, BehindOneAtTheEndOf32Bits_DoNotBeginAgainAtZero)
 
 TEST(ReducedItems, MoreThanCanBeHeld_StayInTheStream)
 {
-	const Offered offered(std::vector<Segments>(20, segments({100})));
+	const Offered offered(std::vector<Segments>(60, segments({100})));
 	ReducedItems items;
-	for (std::uint32_t i = 0; i < 20; ++i)
+	for (std::uint32_t i = 0; i < 60; ++i)
 		items.add({8 * i, 8}, offered->writes);
-	ASSERT_EQ(items.span().size(), 16u);
-	EXPECT_EQ(items.span().back(), (Item{120, 8}));
-	EXPECT_EQ(ReducedItems::most, 16u);
+	ASSERT_EQ(items.span().size(), 50u);
+	EXPECT_EQ(items.span().back(), (Item{392, 8}));
+	EXPECT_EQ(ReducedItems::most, 50u);
 }
 
 /// The stretches that are left.

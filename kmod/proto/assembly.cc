@@ -8,11 +8,6 @@
 namespace rpcordma::proto {
 namespace {
 
-constexpr std::uint64_t rounded_up(std::uint64_t size) noexcept
-{
-	return (size + (wire::xdr_unit - 1)) & ~std::uint64_t{wire::xdr_unit - 1};
-}
-
 /// The length of the Read chunk at `position`. Cannot overflow: the segments are 32 bits wide and counted.
 std::uint64_t chunk_length(const wire::ReadList &reads, std::uint32_t position) noexcept
 {
@@ -80,7 +75,7 @@ bool count_takes_padding(const Call &call, std::uint64_t before, std::uint64_t l
 		return false;
 	const wire::Bytes word = call.payload.subspan(before - wire::xdr_unit, wire::xdr_unit);
 	const std::uint32_t count = wire::load_u32(word.first<wire::xdr_unit>());
-	return length < count && count <= rounded_up(length);
+	return length < count && count <= wire::rounded_up(length);
 }
 
 } // namespace
@@ -102,6 +97,7 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 	std::uint64_t inserted = 0;
 	std::uint64_t free_from = 0;
 	std::uint32_t chunks = 0;
+	Eligibility eligibility(call.payload);
 	for (std::uint32_t position = position_after(reads, 0); position != 0;
 	     position = position_after(reads, position)) {
 		if (position % wire::xdr_unit != 0)
@@ -110,11 +106,10 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 			return std::unexpected(CallError::position_outside);
 		const std::uint64_t before = position - inserted;
 		const std::uint64_t unpadded = chunk_length(reads, position);
-		// A chunk right behind another goes on with its item.
-		if (limits.eligible_only && !call.is_long && unpadded != 0 && position != free_from &&
-		    !is_eligible(call.payload, static_cast<std::uint32_t>(before)))
+		if (limits.eligible_only && !call.is_long && unpadded != 0 &&
+		    !eligibility.has_argument(before, unpadded, Eligibility::Chunk::missing))
 			return std::unexpected(CallError::not_eligible);
-		const std::uint64_t length = rounded_up(unpadded);
+		const std::uint64_t length = wire::rounded_up(unpadded);
 		if (position != free_from && count_takes_padding(call, before, unpadded))
 			return std::unexpected(CallError::count_beyond_chunk);
 		inserted += length;
@@ -145,13 +140,12 @@ bool Assembly::is_eligible_by(wire::Bytes front) const noexcept
 	if (!call_->is_long)
 		return true;
 	const wire::ReadList &reads = call_->chunks.reads;
-	std::uint64_t free_from = 0;
+	Eligibility eligibility(front);
 	for (std::uint32_t position = position_after(reads, 0); position != 0 && position <= front.size();
 	     position = position_after(reads, position)) {
 		const std::uint64_t length = chunk_length(reads, position);
-		if (length != 0 && position != free_from && !is_eligible(front, position))
+		if (length != 0 && !eligibility.has_argument(position, length, Eligibility::Chunk::in_place))
 			return false;
-		free_from = position + rounded_up(length);
 	}
 	return true;
 }

@@ -22,7 +22,8 @@ struct Item {
 /// than there are chunks, or than this can hold, stay in the Payload stream.
 class ReducedItems {
     public:
-	static constexpr std::uint32_t most = 16;
+	/// As many as nfsd takes operations in a COMPOUND.
+	static constexpr std::uint32_t most = 50;
 
 	/// There are none, as at first.
 	void clear() noexcept
@@ -74,6 +75,11 @@ class Remainder {
 		: size_(size)
 		, items_(items)
 	{
+	}
+	/// How many items are left out from here on, some of them empty.
+	[[nodiscard]] constexpr std::size_t items() const noexcept
+	{
+		return items_.size();
 	}
 	/// The next stretch, never empty; none at the end.
 	[[nodiscard]] std::optional<Item> next() noexcept;

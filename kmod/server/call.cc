@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/trace.hh"
+#include "proto/eligibility.hh"
 #include "server/connection.hh"
 #include "verbs/names.hh"
 
@@ -182,13 +183,14 @@ int Connection::deliver(ServedCall &call, svc_rqst *rqst) noexcept
 	field::xdr_buf::tail_length(&arguments) = 0;
 	field::xdr_buf::buflen(&arguments) = size;
 	field::xdr_buf::len(&arguments) = size;
-	return present(call, rqst);
+	return present(call, call.call.payload, rqst);
 }
 
-/* Whose Call it is, and by what it came. */
-int Connection::present(ServedCall &call, svc_rqst *rqst) noexcept
+/* Whose Call it is, and by what it came. `front` is the beginning of its Payload stream. */
+int Connection::present(ServedCall &call, wire::Bytes front, svc_rqst *rqst) noexcept
 {
 	call.is_served = true;
+	call.may_reduce = !call.call.chunks.writes.empty() && proto::Eligibility(front).may_reduce_results();
 	field::svc_rqst::rq_xprt_ctxt(rqst) = &call;
 	/* Neither TCP nor UDP. */
 	field::svc_rqst::rq_prot(rqst) = kernel::IPPROTO_MAX;

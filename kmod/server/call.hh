@@ -106,6 +106,8 @@ class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall
 	{
 		return const_cast<std::byte *>(call.payload.data());
 	}
+	/* Whether the items that the upper layer names travel by Write chunks. */
+	bool may_reduce = false;
 	/* Whether it counts as one that the requester waits for an answer to. */
 	bool is_outstanding = false;
 	/* Whether the upper layer has it. */

@@ -127,7 +127,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pri
 	[[nodiscard]] int take(const proto::Call &call, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
 	[[nodiscard]] ServedCall *make_call(const proto::Call &call, verbs::ReceiveBuffer &buffer) noexcept;
 	[[nodiscard]] int deliver(ServedCall &call, svc_rqst *rqst) noexcept;
-	[[nodiscard]] int present(ServedCall &call, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int present(ServedCall &call, wire::Bytes front, svc_rqst *rqst) noexcept;
 	[[nodiscard]] int refuse(ServedCall &call, const char *reason) noexcept;
 	void refuse(const proto::Refused &message, bool is_outstanding) noexcept;
 	void ignore(const verbs::ReceiveBuffer &buffer, const char *reason) noexcept;

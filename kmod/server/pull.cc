@@ -187,7 +187,7 @@ int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
 		return refuse(call, "no call with the XID of the header");
 	if (!assembly.is_eligible_by(head))
 		return refuse(call, verbs::name_of(proto::CallError::not_eligible));
-	return present(call, rqst);
+	return present(call, head, rqst);
 }
 
 } // namespace rpcordma::server

@@ -35,7 +35,8 @@ void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcep
 void Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
 {
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
-	call.items.add(item, call.call.chunks.writes);
+	if (call.may_reduce)
+		call.items.add(item, call.call.chunks.writes);
 }
 
 int Connection::send(svc_rqst *rqst) noexcept

@@ -24,13 +24,14 @@ class StreamReader {
 	StreamReader(const xdr_buf &buffer, const proto::Remainder &remainder) noexcept
 		: buffer_(buffer)
 		, rest_(remainder)
+		, most_gaps_(2 * static_cast<std::uint32_t>(remainder.items()))
 	{
 	}
 
 	/* The most gaps that there can be between stretches. */
 	[[nodiscard]] std::uint32_t most_gaps() const noexcept
 	{
-		return stretch_.length == 0 ? 2 * proto::ReducedItems::most : 0;
+		return most_gaps_;
 	}
 	/* The next piece, of `most` bytes at most; there must be some left. */
 	[[nodiscard]] verbs::PagePiece next(std::uint32_t most) noexcept
@@ -72,6 +73,7 @@ class StreamReader {
 	const xdr_buf &buffer_;
 	proto::Remainder rest_;
 	proto::Item stretch_;
+	std::uint32_t most_gaps_ = 0;
 };
 
 } // namespace rpcordma::server

@@ -23,6 +23,12 @@ inline constexpr std::size_t xdr_unit = 4;
 	return (0u - size) & 3u;
 }
 
+/// The size of an item with its roundup bytes. `size` is below 2^64 - 3.
+[[nodiscard]] constexpr std::uint64_t rounded_up(std::uint64_t size) noexcept
+{
+	return (size + (xdr_unit - 1)) & ~std::uint64_t{xdr_unit - 1};
+}
+
 /// An unsigned integer and an unsigned hyper as they stand on the wire (RFC 4506, 4.2 and 4.5), for bytes that are known
 /// to be there.
 [[nodiscard]] constexpr std::uint32_t load_u32(std::span<const std::byte, xdr_unit> bytes) noexcept
