@@ -4,6 +4,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 
 import pytest
 from expectations import mounted
@@ -18,6 +19,9 @@ FILE_MEBIBYTES = 32
 HUNG_TASK_SECONDS = "/proc/sys/kernel/hung_task_timeout_secs"
 # Linux's own.
 USUAL_LEASE = 90
+# With FULL=1, each with each.
+READERS = (16, 64)
+STALL_SECONDS = (30, 100, 240, 600)
 
 
 @contextmanager
@@ -84,5 +88,5 @@ def test_readers_go_on_after_a_stall_of_the_storage(pair: Pair, version: str, fu
         if not full:
             return
         with usual_lease(pair):
-            for readers, stall in ((16, 30), (64, 100), (16, 240), (64, 240), (16, 600)):
+            for readers, stall in product(READERS, STALL_SECONDS):
                 assert_readers_go_on(pair, version, readers, stall)
