@@ -168,7 +168,9 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pri
 	[[nodiscard]] OfferedCall *find_offered(wire::Xid xid) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool take_reverse_reply(const verbs::ReceiveBuffer &buffer) noexcept;
 	[[nodiscard]] bool take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
-	void fence(OfferedCall &call, const verbs::ReceiveBuffer &buffer) noexcept;
+	void discard_reverse_reply(wire::Xid xid, proto::ReplyError reason) noexcept;
+	void invalidation_not_offered(wire::Xid xid, const verbs::ReceiveBuffer &buffer) noexcept;
+	void fence(OfferedCall &call) noexcept;
 	void fenced(OfferedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
 	void complete_reverse(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept;
 	[[nodiscard]] bool fail_reverse(wire::Xid xid) noexcept;

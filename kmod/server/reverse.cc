@@ -216,7 +216,10 @@ bool Connection::take_reverse_reply(const verbs::ReceiveBuffer &buffer) noexcept
 	const auto *const reply = std::get_if<proto::ReverseReply>(&arrival);
 	if (!reply)
 		return false;
-	complete_reverse(reply->xid, reply->payload, reply->credits);
+	if (const auto verdict = proto::payload_is_reply(reply->payload, reply->xid))
+		complete_reverse(reply->xid, reply->payload, reply->credits);
+	else
+		discard_reverse_reply(reply->xid, verdict.error());
 	return true;
 }
 
@@ -228,23 +231,32 @@ bool Connection::take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept
 		return false;
 	const wire::Xid xid = message->fixed.xid;
 	OfferedCall *call;
+	std::expected<proto::Accepted, proto::ReplyError> verdict;
+	bool invalidation_allowed;
 	{
 		kernel::Guard guard(lock_);
 		call = find_offered(xid);
 		if (!call)
 			return false;
-		/* forget_offered() finds it again where nothing more can be posted. */
-		offered_.remove(*call);
-		returning_.push_back(*call);
-		any_offered_.store(!offered_.empty());
+		verdict = proto::accept_reply(message->body, xid, call->offered());
+		invalidation_allowed = call->mark_invalidated(buffer);
+		if (verdict) {
+			/* forget_offered() finds it again where nothing more can be posted. */
+			offered_.remove(*call);
+			returning_.push_back(*call);
+			any_offered_.store(!offered_.empty());
+		}
 	}
-	const auto verdict = proto::accept_reply(message->body, xid, call->offered());
-	if (!verdict)
-		rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), verbs::name_of(verdict.error()));
-	const auto *const in_message = verdict ? std::get_if<proto::ShortReply>(&*verdict) : nullptr;
-	const auto *const in_chunk = verdict ? std::get_if<proto::LongReply>(&*verdict) : nullptr;
+	if (!invalidation_allowed)
+		invalidation_not_offered(xid, buffer);
+	if (!verdict) {
+		discard_reverse_reply(xid, verdict.error());
+		return true;
+	}
+	const auto *const in_message = std::get_if<proto::ShortReply>(&*verdict);
+	const auto *const in_chunk = std::get_if<proto::LongReply>(&*verdict);
 	/* That it takes none is known from now on. */
-	if (verdict && std::holds_alternative<proto::ChunksRefused>(*verdict))
+	if (std::holds_alternative<proto::ChunksRefused>(*verdict))
 		reverse_chunks_.store(proto::ReverseChunks::never);
 	if (in_message)
 		complete_reverse(xid, in_message->payload, message->fixed.credits);
@@ -253,32 +265,42 @@ bool Connection::take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept
 	else
 		(void)fail_reverse(xid);
 	call->credits = message->fixed.credits;
-	fence(*call, buffer);
+	fence(*call);
 	return true;
 }
 
+/* The Call goes on waiting: a good Reply may follow, and where none does, sunrpc ends it when its time is over (RFC 8166,
+ * 4.5). */
+void Connection::discard_reverse_reply(wire::Xid xid, proto::ReplyError reason) noexcept
+{
+	rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), verbs::name_of(reason));
+	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", peer(), static_cast<u32>(xid),
+			  verbs::name_of(reason));
+}
+
+/* Which Call has lost memory is unknown. */
+void Connection::invalidation_not_offered(wire::Xid xid, const verbs::ReceiveBuffer &buffer) noexcept
+{
+	u32 handle = 0;
+	(void)buffer.invalidated(handle);
+	rpcordma_trace_invalidation_not_offered(peer(), static_cast<u32>(xid), handle);
+	rpcordma_log_peer("%pISpc: the reply to the call 0x%08x invalidates a handle that it did not offer: 0x%08x",
+			  peer(), static_cast<u32>(xid), handle);
+	endpoint_->lose("invalidation not offered", "");
+}
+
 /* Sees to it that the peer reaches the Call's memory no more. */
-void Connection::fence(OfferedCall &call, const verbs::ReceiveBuffer &buffer) noexcept
+void Connection::fence(OfferedCall &call) noexcept
 {
 	verbs::Chain chain;
 	std::uint32_t by_peer = 0;
-	u32 handle = 0;
-	const bool has_handle = buffer.invalidated(handle);
 	call.registrations().for_each([&](verbs::Registration &registration) {
-		if (has_handle && registration.handle() == wire::Handle{handle})
+		if (registration.invalidated)
 			by_peer++;
 		else
 			chain.append(registration.invalidate_request());
 	});
 	endpoint_->sends().release(by_peer);
-	if (has_handle && by_peer == 0) {
-		const auto xid = static_cast<u32>(call.xid);
-		rpcordma_trace_invalidation_not_offered(peer(), xid, handle);
-		rpcordma_log_peer("%pISpc: the reply to the call 0x%08x invalidates a handle that it did not offer: "
-				  "0x%08x",
-				  peer(), xid, handle);
-		endpoint_->lose("invalidation not offered", "");
-	}
 	if (chain.count == 0)
 		return fenced(call);
 	/* Where it fails, the connection is being closed, and takes the memory back at its end. */
@@ -293,10 +315,10 @@ void Connection::fenced(OfferedCall &call) noexcept
 	endpoint_->registrations().give_back(registrations);
 	if (call.written != 0) {
 		const wire::Bytes reply = call.reply();
-		if (proto::payload_is_reply(reply, call.xid))
+		if (const auto verdict = proto::payload_is_reply(reply, call.xid))
 			complete_reverse(call.xid, reply, call.credits);
 		else
-			(void)fail_reverse(call.xid);
+			discard_reverse_reply(call.xid, verdict.error());
 	}
 	{
 		kernel::Guard guard(lock_);
@@ -308,20 +330,26 @@ void Connection::fenced(OfferedCall &call) noexcept
 void Connection::complete_reverse(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept
 {
 	rpc_xprt *const xprt = field::svc_xprt::xpt_bc_xprt(this->xprt());
-	kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt));
-	rpc_rqst *const rqst = xprt_lookup_rqst(xprt, __builtin_bswap32(static_cast<u32>(xid)));
-	if (!rqst)
-		return rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), "no call");
-	xdr_buf &room = field::rpc_rqst::rq_rcv_buf(rqst);
 	const auto size = static_cast<unsigned int>(reply.size());
-	if (size > field::xdr_buf::buflen(&room) ||
-	    write_bytes_to_xdr_buf(&room, 0, const_cast<std::byte *>(reply.data()), size) != 0)
-		return rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), "too large");
-	set_window(xprt, std::clamp(credits, 1u, reverse_credits));
-	xprt_complete_rqst(field::rpc_rqst::rq_task(rqst), static_cast<int>(size));
+	{
+		kernel::KernelGuard guard(field::rpc_xprt::queue_lock(xprt));
+		rpc_rqst *const rqst = xprt_lookup_rqst(xprt, __builtin_bswap32(static_cast<u32>(xid)));
+		if (!rqst)
+			return rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), "no call");
+		xdr_buf &room = field::rpc_rqst::rq_rcv_buf(rqst);
+		if (size <= field::xdr_buf::buflen(&room) &&
+		    write_bytes_to_xdr_buf(&room, 0, const_cast<std::byte *>(reply.data()), size) == 0) {
+			set_window(xprt, std::clamp(credits, 1u, reverse_credits));
+			xprt_complete_rqst(field::rpc_rqst::rq_task(rqst), static_cast<int>(size));
+			return;
+		}
+	}
+	/* For ever: no other Reply can come (RFC 8166, 6.1). */
+	rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), "too large");
+	(void)fail_reverse(xid);
 }
 
-/* With EIO: the peer does not take the Call, or its Reply makes no sense. False: nobody waits for a Reply to that. */
+/* With EIO: the peer does not take the Call, or there is no room for its Reply. False: nobody waits for a Reply to that. */
 bool Connection::fail_reverse(wire::Xid xid) noexcept
 {
 	rpc_xprt *const xprt = field::svc_xprt::xpt_bc_xprt(this->xprt());
@@ -414,6 +442,21 @@ std::optional<wire::Segment> OfferedCall::map(const kernel::Block &block, verbs:
 		return std::nullopt;
 	chain.append(registration->register_request());
 	return registration->segment();
+}
+
+bool OfferedCall::mark_invalidated(const verbs::ReceiveBuffer &buffer) noexcept
+{
+	u32 handle;
+	if (!buffer.invalidated(handle))
+		return true;
+	bool is_ours = false;
+	registrations_.for_each([&](verbs::Registration &registration) {
+		if (registration.handle() != wire::Handle{handle})
+			return;
+		registration.invalidated = true;
+		is_ours = true;
+	});
+	return is_ours;
 }
 
 void OfferedCall::take_back(verbs::Registrations &to) noexcept

@@ -9,6 +9,7 @@
 #include "proto/reply.hh"
 #include "proto/reverse.hh"
 #include "verbs/live.hh"
+#include "verbs/receive_queue.hh"
 #include "verbs/registration.hh"
 
 namespace rpcordma::server {
@@ -27,6 +28,9 @@ class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCa
 							     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	/* Unmaps what is registered, and moves it to `to`. The peer can no longer reach it. */
 	void take_back(verbs::Registrations &to) noexcept;
+
+	/* Marks what the peer has invalidated with a message. False: it is none of the Call's registrations. */
+	[[nodiscard]] bool mark_invalidated(const verbs::ReceiveBuffer &buffer) noexcept;
 
 	[[nodiscard]] wire::ChunksToSend chunks() const noexcept
 	{
