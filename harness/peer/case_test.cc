@@ -128,6 +128,8 @@ TEST(FrameLine, ChangesOneThing)
 	EXPECT_EQ(after({"reply[0].length", "=", "p"}).reply->at(0).length, 40U);
 	EXPECT_EQ(after({"read", "p+4", "m/4"}).reads.at(1), (ReadSegment{44, {0x77, 4, 0x50000}}));
 	EXPECT_EQ(after({"write", "nothing"}).writes.at(1), Chunk());
+	EXPECT_EQ(after({"write", "nothing", "times", "3"}).writes.size(), 4U);
+	EXPECT_EQ(after({"write", "nothing", "times", "3"}).writes.at(3), Chunk());
 	EXPECT_EQ(after({"drop", "reply"}).reply, std::nullopt);
 	EXPECT_EQ(after({"drop", "write[0][0]"}).writes[0], (Chunk{{3, 30, 300}}));
 	EXPECT_EQ(after({"swap", "write[0][0]", "write[0][1]"}).writes[0][0].handle, 3U);

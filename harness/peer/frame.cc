@@ -250,6 +250,17 @@ void add_reads(Header &header, const Words &words, const Names &names)
 		header.reads.push_back({static_cast<std::uint32_t>(position), segment});
 }
 
+// "write SEGMENT... [times N]"
+void add_writes(Header &header, Words words, const Names &names)
+{
+	std::uint64_t times = 1;
+	if (words.size() >= 4 && words[words.size() - 2] == "times") {
+		times = evaluate(words.back(), names);
+		words.resize(words.size() - 2);
+	}
+	header.writes.insert(header.writes.end(), times, evaluate_chunk(words, 1, names));
+}
+
 void set_length(Frame &frame, std::uint64_t length)
 {
 	frame.damage.push_back([length](Bytes &bytes) { bytes.resize(length); });
@@ -337,7 +348,7 @@ void apply(Frame &frame, const Line &line, const Names &names)
 	else if (verb == "read" && words.size() >= 3)
 		add_reads(frame.header, words, names);
 	else if (verb == "write" && words.size() >= 2)
-		frame.header.writes.push_back(evaluate_chunk(words, 1, names));
+		add_writes(frame.header, words, names);
 	else if (verb == "reply" && words.size() >= 2)
 		frame.header.reply = evaluate_chunk(words, 1, names);
 	else if (verb == "drop" && words.size() == 2)
