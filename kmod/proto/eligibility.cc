@@ -297,8 +297,9 @@ bool Eligibility::has_argument(std::uint64_t at, std::uint64_t length, Chunk chu
 			break;
 	}
 	const std::uint64_t taken = wire::rounded_up(length);
+	const wire::Bytes rest = reader_.rest();
 	if (chunk == Chunk::in_place)
-		(void)reader_.take(std::min<std::uint64_t>(taken, reader_.rest().size()));
+		reader_ = wire::Reader(rest.subspan(std::min<std::uint64_t>(taken, rest.size())));
 	left_ -= std::min(left_, taken);
 	return true;
 }
