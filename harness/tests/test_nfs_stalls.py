@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 from conftest import Cell
-from expectations import mounted
-from workloads import guest_python
+from expectations import eventually, mounted
+from workloads import TRACE, guest_python, small_device, sysctl, traced
 
 from lab import Pair
 from lab.nfs import OURS, script
@@ -23,6 +23,12 @@ USUAL_LEASE = 90
 # With FULL=1 and both ends ours, each with each.
 READERS = (16, 64)
 STALL_SECONDS = (30, 100, 240, 600)
+# More than the tasks that sunrpc's workqueue runs at a time.
+READERS_WITHOUT_REPLY = 300
+TASKS_AT_A_TIME = 256
+# Of the client's device, when the connection is closed.
+SECONDS_TO_STOP = 20
+DEVICE = "/sys/module/small_device/parameters"
 
 
 @contextmanager
@@ -91,3 +97,35 @@ def test_readers_go_on_after_a_stall_of_the_storage(pair: Pair, cell: Cell, vers
         with usual_lease(pair):
             for readers, stall in product(READERS, STALL_SECONDS):
                 assert_readers_go_on(pair, version, readers, stall)
+
+
+@pytest.mark.about("client", "server")
+@pytest.mark.versions("3")
+def test_tasks_whose_memory_is_not_back_hold_no_other_mount_up(pair: Pair, version: str) -> None:
+    """They sleep, as tasks do, however many there are and however slow their connection is to end."""
+    server, client = pair.server, pair.client
+    with export_on_a_disk_that_can_stop(pair), small_device(client, stop_seconds=SECONDS_TO_STOP), \
+            sysctl(server, svc_rdma__max_requests=512), sysctl(client, rdma_slot_table_entries=512), \
+            traced(client, events="rpcordma/rpcordma_call_fenced"), \
+            mounted(pair, version, export="stop", options="timeo=50,retrans=1"):
+        other = pair.mount("4.2", path="/mnt2")
+        client.run("head -c 64K /dev/urandom >/mnt2/file && sync /mnt2/file")
+        reading = client.spawn(guest_python("readers.py", "/mnt/file", READERS_WITHOUT_REPLY))
+        reading.expect("all read", timeout=120)
+        client.run(f"echo 1 >{DEVICE}/invalidations_lost")
+        server.run("DM_DISABLE_UDEV=1 dmsetup suspend --nolockfs --noflush stop && echo 1 >/proc/sys/vm/drop_caches")
+        try:
+            eventually(client, f"test $(grep -c call_fenced {TRACE}) -ge {TASKS_AT_A_TIME}", 120)
+            client.run(f"echo 0 >{DEVICE}/invalidations_lost")
+            began = time.monotonic()
+            client.run("dd if=/mnt2/file of=/dev/null bs=4K iflag=direct", timeout=SECONDS_TO_STOP / 2)
+            print(f"another mount's file was read within {time.monotonic() - began:.1f} s")
+        finally:
+            client.run(f"echo 0 >{DEVICE}/stop_seconds")
+            server.run("DM_DISABLE_UDEV=1 dmsetup resume stop")
+        reading.expect("all wait", timeout=60)
+        reading.expect("all go on", timeout=SECONDS_TO_STOP + 60)
+        reading.kill()
+        reading.wait(60)
+        client.run("rm /mnt2/file")
+        other.unmount()

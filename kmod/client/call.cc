@@ -427,7 +427,7 @@ void Transport::release(rpc_rqst *rqst) noexcept
 /* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. */
 void Transport::abandon(Request &request) noexcept
 {
-	if (request.state_ != Request::State::sent)
+	if (request.state_ != Request::State::sent && request.state_ != Request::State::withdrawn)
 		return;
 	request.state_ = Request::State::idle;
 	if (request.connection_ != connection_)
@@ -441,38 +441,83 @@ void Transport::abandon(Request &request) noexcept
 }
 
 /* sunrpc encodes the Call anew, perhaps before the old connection is gone: the memory has to be out of the responder's
- * reach first. */
+ * reach first. The task sleeps until then: many that waited on sunrpc's workqueue would stop those of other transports, and
+ * those that this transport's end depends on. */
 void Transport::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 {
 	Request &request = Request::of(rqst);
-	{
-		kernel::Guard guard(lock_);
-		/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and
-		 * that sunrpc could not verify, has used the Call up: it has to be sent again as well. */
-		if (timed_out && request.state_ != Request::State::replied && request.connection_ == connection_)
-			give_up("no reply in time");
-	}
-	fence(request);
+	if (begin_sleep(request, timed_out) == Fence::due)
+		invalidated(request);
+}
+
+Transport::Fence Transport::begin_sleep(Request &request, bool timed_out) noexcept
+{
 	kernel::Guard guard(lock_);
+	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and that
+	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. */
+	if (timed_out && request.state_ != Request::State::replied && request.connection_ == connection_)
+		give_up("no reply in time");
+	const Fence fence = begin_fence(request);
+	if (fence == Fence::none) {
+		abandon(request);
+		return fence;
+	}
+	rpc_task *const task = field::rpc_rqst::rq_task(request.rqst_);
+	request.sleeper_ = task;
+	request.status_ = field::rpc_task::tk_status(task);
+	rpc_sleep_on_timeout(fences_.get(), task, rpcordma_client_fenced,
+			     rpcordma_jiffies() + fence_patience * kernel::HZ);
+	return fence;
+}
+
+void Transport::fenced(rpc_task *task) noexcept
+{
+	Request &request = Request::of(field::rpc_task::tk_rqstp(task));
+	kernel::Guard guard(lock_);
+	const bool is_killed = field::rpc_task::tk_rpc_status(task) != 0;
+	if (request.memory_ != Request::Memory::none && !is_killed) {
+		if (request.connection_ == connection_)
+			give_up("no invalidation in time");
+		/* Certain to be woken now: the queue pair is drained. */
+		rpc_sleep_on(fences_.get(), task, rpcordma_client_fenced);
+		return;
+	}
+	request.sleeper_ = nullptr;
+	/* Nothing is encoded any more, and release() sees to the rest. */
+	if (is_killed)
+		return;
+	field::rpc_task::tk_status(task) = request.status_;
 	abandon(request);
 }
 
+Transport::Fence Transport::begin_fence(Request &request) noexcept
+{
+	if (request.memory_ == Request::Memory::none || request.state_ == Request::State::replied)
+		return Fence::none;
+	if (request.state_ == Request::State::sent)
+		request.state_ = Request::State::withdrawn;
+	/* Whoever is bringing it back says so. */
+	if (request.memory_ == Request::Memory::returning)
+		return Fence::awaited;
+	rpcordma_trace_call_fenced(peer(), static_cast<u32>(xid_of(request.rqst_)),
+				   request.read_count_ + request.room_count_);
+	return invalidate(request) ? Fence::due : Fence::awaited;
+}
+
+/* sunrpc frees the memory next, and has no task that could sleep. */
 void Transport::fence(Request &request) noexcept
 {
 	kernel::Completion fenced;
+	Fence fence;
 	{
 		kernel::Guard guard(lock_);
-		/* A reply that is being worked on brings the memory back itself, and ends the call. */
-		if (request.memory_ == Request::Memory::none || request.state_ == Request::State::replied)
+		fence = begin_fence(request);
+		if (fence == Fence::none)
 			return;
 		request.fenced_ = &fenced;
-		/* Else whoever brings the memory back says so. */
-		if (request.memory_ == Request::Memory::advertised) {
-			rpcordma_trace_call_fenced(peer(), static_cast<u32>(xid_of(request.rqst_)),
-						   request.read_count_ + request.room_count_);
-			(void)invalidate(request);
-		}
 	}
+	if (fence == Fence::due)
+		invalidated(request);
 	if (fenced.wait(fence_patience * kernel::HZ))
 		return;
 	{

@@ -49,6 +49,7 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 	if (source)
 		__builtin_memcpy(wanted_source_.get(), source, source_length);
 	rpc_init_wait_queue(reverse_replies_.get(), "reverse replies");
+	rpc_init_wait_queue(fences_.get(), "fences");
 	rpcordma_delayed_work_init(connect_work_.get(), [](work_struct *work) {
 		kernel::owner_of(&Transport::connect_work_, rpcordma_delayed_work_of(work))->attempt();
 	});
@@ -56,6 +57,7 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 
 Transport::~Transport()
 {
+	rpc_destroy_wait_queue(fences_.get());
 	rpc_destroy_wait_queue(reverse_replies_.get());
 	free_.delete_all();
 	reverse_free_.delete_all();
@@ -184,6 +186,11 @@ int rpcordma_client_send_request(rpc_rqst *rqst)
 void rpcordma_client_unanswered(rpc_rqst *rqst, bool timed_out)
 {
 	Transport::of(rqst).unanswered(rqst, timed_out);
+}
+
+void rpcordma_client_fenced(rpc_task *task)
+{
+	Transport::of(field::rpc_task::tk_rqstp(task)).fenced(task);
 }
 
 void rpcordma_client_close(rpc_xprt *xprt)

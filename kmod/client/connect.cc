@@ -168,21 +168,19 @@ void Transport::sweep() noexcept
 		trace_invalidated(*request, "disconnect");
 		statistics_.registrations_lost += request->reads_.size() + request->room_.size();
 		give_back_memory(*request);
-		kernel::Completion *fenced;
+		rpc_rqst *const rqst = request->rqst_;
 		verbs::ReceiveBuffer *reply;
 		{
 			kernel::Guard guard(lock_);
-			fenced = memory_is_back(*request);
 			/* It came when nothing could be invalidated any more. */
 			reply = std::exchange(request->reply_, nullptr);
 			if (reply)
 				request->state_ = Request::State::idle;
+			memory_is_back(*request);
 		}
-		if (fenced)
-			fenced->complete();
 		/* Not before: sunrpc waits for that with the request. */
 		if (reply)
-			let_go(request->rqst_, *reply);
+			let_go(rqst, *reply);
 	}
 }
 

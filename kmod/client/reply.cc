@@ -111,10 +111,8 @@ void Transport::reply(const proto::ForCall &message, verbs::ReceiveBuffer &buffe
 	bool advertising;
 	{
 		kernel::Guard guard(lock_);
-		const bool is_sent = request.state_ == Request::State::sent;
-		/* It was waited for in vain, its memory is being taken from the peer, and it will be sent again. */
-		is_late = is_sent && request.fenced_;
-		awaited = is_sent && !is_late && request.connection_ == connection_;
+		is_late = request.state_ == Request::State::withdrawn;
+		awaited = request.state_ == Request::State::sent && request.connection_ == connection_;
 		advertising = request.memory_ == Request::Memory::advertised;
 		if (awaited) {
 			verdict = proto::accept_reply(message.body, message.xid, request.offer());
@@ -328,15 +326,14 @@ void Transport::invalidated(Request &request) noexcept
 {
 	trace_invalidated(request, "requester");
 	give_back_memory(request);
-	kernel::Completion *fenced;
+	bool is_replied;
 	{
 		kernel::Guard guard(lock_);
 		advertising_.remove(request);
-		fenced = memory_is_back(request);
+		is_replied = request.state_ == Request::State::replied;
+		memory_is_back(request);
 	}
-	if (fenced)
-		fenced->complete();
-	else
+	if (is_replied)
 		finish(request);
 }
 
@@ -363,10 +360,13 @@ void Transport::give_back_memory(Request &request) noexcept
 	endpoint_->registrations().give_back(request.room_);
 }
 
-kernel::Completion *Transport::memory_is_back(Request &request) noexcept
+void Transport::memory_is_back(Request &request) noexcept
 {
 	request.memory_ = Request::Memory::none;
-	return std::exchange(request.fenced_, nullptr);
+	if (request.sleeper_)
+		rpc_wake_up_queued_task(fences_.get(), request.sleeper_);
+	if (request.fenced_)
+		std::exchange(request.fenced_, nullptr)->complete();
 }
 
 void Transport::finish(Request &request) noexcept

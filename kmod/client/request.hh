@@ -50,6 +50,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pri
 		idle,
 		/* Sent on the connection with the number `connection_`; a reply is awaited. */
 		sent,
+		/* Nobody waits for its reply any more, and its memory is on its way out of the peer's reach. A reply is late. */
+		withdrawn,
 		/* A reply has come and is being worked on. */
 		replied,
 	};
@@ -72,8 +74,12 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pri
 		returning,
 	};
 	Memory memory_ = Memory::none;
-	/* Completed when the memory is out of the peer's reach, for who frees an RPC without a reply or sends it again. */
+	/* Who waits for the memory to be out of the peer's reach: completed then, for who frees the RPC, or woken then, for
+	 * who sends it again. Guarded by the transport's lock. */
 	kernel::Completion *fenced_ = nullptr;
+	rpc_task *sleeper_ = nullptr;
+	/* The status that the sleeping task had. */
+	int status_ = 0;
 
 	std::array<wire::ReadSegment, most_segments> read_segments_;
 	std::uint32_t read_count_ = 0;

@@ -72,6 +72,8 @@ class Transport final : private verbs::Endpoint::User {
 	void release(rpc_rqst *rqst) noexcept;
 	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Sleeps. */
 	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept;
+	/* The task that unanswered() had sleep goes on: its memory is back, or not in time, or it was killed. */
+	void fenced(rpc_task *task) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* With the send lock held, or when nobody can call any more. Sleeps. */
 	void close() noexcept;
 	void cancel_connect() noexcept;
@@ -157,9 +159,21 @@ class Transport final : private verbs::Endpoint::User {
 	/* Unmaps what a request advertised; the peer can no longer reach it. */
 	void give_back_memory(Request &request) noexcept;
 	void trace_invalidated(Request &request, const char *by) noexcept;
-	/* Returns what to complete for who waits for that, if somebody does: then the request may be gone. */
-	[[nodiscard]] kernel::Completion *memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
-	/* Waits until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
+	/* Whoever has waited for that goes on with the request, or frees it, as soon as the lock is free. */
+	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	/* What becomes of memory that nobody is to reach any more. */
+	enum class Fence : std::uint8_t {
+		/* There is none; or a reply is being worked on, which brings it back, and ends the call. */
+		none,
+		/* The peer has invalidated all of it: invalidated() is due. */
+		due,
+		/* invalidated() will be called, or sweep() comes by. */
+		awaited,
+	};
+	[[nodiscard]] Fence begin_fence(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	/* Has the task sleep for that. */
+	[[nodiscard]] Fence begin_sleep(Request &request, bool timed_out) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Sleeps until the peer cannot reach what a request advertised that nobody wants a reply to any more. */
 	void fence(Request &request) noexcept;
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives() noexcept;
@@ -252,6 +266,8 @@ class Transport final : private verbs::Endpoint::User {
 	verbs::TransferPool reverse_transfers_;
 	/* Replies in the reverse direction that wait for the send lock. */
 	kernel::Opaque<rpc_wait_queue> reverse_replies_;
+	/* Tasks whose memory is on its way out of the peer's reach. */
+	kernel::Opaque<rpc_wait_queue> fences_;
 	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
 	std::uint32_t reverse_unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t reverse_in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;

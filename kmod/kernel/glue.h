@@ -231,8 +231,10 @@ void rpcordma_client_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 int rpcordma_client_buf_alloc(struct rpc_task *task);
 void rpcordma_client_buf_free(struct rpc_task *task);
 int rpcordma_client_send_request(struct rpc_rqst *request);
-/* It has waited for a reply in vain; sleeps. */
+/* It has waited for a reply in vain. From its task's callback, which may have the task sleep for longer. */
 void rpcordma_client_unanswered(struct rpc_rqst *request, bool timed_out);
+/* The callback of the task that sleeps for that. */
+void rpcordma_client_fenced(struct rpc_task *task);
 void rpcordma_client_close(struct rpc_xprt *xprt);
 void rpcordma_client_destroy(struct rpc_xprt *xprt);
 void rpcordma_client_set_connect_timeout(struct rpc_xprt *xprt, unsigned long connect, unsigned long reconnect);

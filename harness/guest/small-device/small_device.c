@@ -2,9 +2,10 @@
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
  * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing. It can
- * also find memory that a registration cannot cover, and lose RDMA Reads.
+ * also find memory that a registration cannot cover, lose RDMA Reads and invalidations, and be slow to stop a queue pair.
  */
 #include <linux/atomic.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/module.h>
 #include <rdma/ib_verbs.h>
@@ -37,6 +38,14 @@ static unsigned int reads_lost;
 module_param(reads_lost, uint, 0644);
 MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads are yet to be posted and never to complete");
 
+static bool invalidations_lost;
+module_param(invalidations_lost, bool, 0644);
+MODULE_PARM_DESC(invalidations_lost, "local invalidations never complete");
+
+static unsigned int stop_seconds;
+module_param(stop_seconds, uint, 0644);
+MODULE_PARM_DESC(stop_seconds, "how long a queue pair takes to enter the error state");
+
 static struct ib_device *limited;
 static struct ib_device_attr before;
 static struct ib_device_ops ops_before;
@@ -67,6 +76,13 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	    attr->cap.max_send_sge > device_can->max_send_sge || attr->cap.max_recv_sge > device_can->max_recv_sge)
 		return refuse(-EINVAL);
 	return ops_before.create_qp(qp, attr, user);
+}
+
+static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *user)
+{
+	if (stop_seconds && (mask & IB_QP_STATE) && attr->qp_state == IB_QPS_ERR)
+		ssleep(stop_seconds);
+	return ops_before.modify_qp(qp, attr, mask, user);
 }
 
 static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
@@ -106,6 +122,8 @@ static int map_mr_sg(struct ib_mr *mr, struct scatterlist *list, int entries, un
 
 static int post_send(struct ib_qp *qp, const struct ib_send_wr *request, const struct ib_send_wr **bad)
 {
+	if (invalidations_lost && request->opcode == IB_WR_LOCAL_INV)
+		return 0;
 	if (!reads_lost || request->opcode != IB_WR_RDMA_READ)
 		return ops_before.post_send(qp, request, bad);
 	reads_lost--;
@@ -121,6 +139,7 @@ static int __init small_device_init(void)
 	ops_before = limited->ops;
 	limited->ops.create_cq = (void *)create_cq;
 	limited->ops.create_qp = create_qp;
+	limited->ops.modify_qp = modify_qp;
 	limited->ops.alloc_mr = alloc_mr;
 	limited->ops.dereg_mr = dereg_mr;
 	limited->ops.map_mr_sg = map_mr_sg;
