@@ -344,9 +344,14 @@ TEST(Results, OfNfs_MayBeReduced)
 {
 	EXPECT_TRUE(reducible({call(nfs, 2, 6), old_handle, Values{0, size_of_data, 0}}));
 	EXPECT_TRUE(reducible({call(nfs, 3, 6), handle, Values{0, 0, size_of_data}}));
+	EXPECT_TRUE(reducible({call(nfs, 3, 0)}));
+	/// The verifier's flavour, and no more; and its size.
+	EXPECT_FALSE(reducible({call(nfs, 3, 0, Values{1, 0, 0})}));
+	EXPECT_FALSE(reducible({call(nfs, 3, 0, Values{1, 0, 0, 4})}));
 	EXPECT_TRUE(reducible({compound(2), put_handle, Values{25, 1, 2, 3, 4, 0, 0, size_of_data}}));
 	EXPECT_TRUE(reducible({compound(2), put_handle, Values{27}}));
 	EXPECT_TRUE(reducible({compound(2), put_handle, Values{25, 1, 2, 3, 4, 68, 68, 68}}));
+	EXPECT_TRUE(reducible({compound(2), Values{22, 4, 68}, Values{25, 1, 2, 3, 4, 0, 0, size_of_data}}));
 	EXPECT_FALSE(reducible({call(100005, 3, 7), handle}));
 	EXPECT_FALSE(reducible({call(nfs, 4, 0)}));
 	EXPECT_FALSE(reducible({call(nfs, 1, 6)}));
@@ -360,6 +365,11 @@ TEST(Results, OfReadPlus_AreNot)
 {
 	const Values read_plus{68, 1, 2, 3, 4, 0, 0, size_of_data};
 	EXPECT_FALSE(reducible({compound(2), put_handle, read_plus}));
+	/// Wherever it begins: operations without arguments in front of it.
+	for (std::uint32_t in_front = 0; in_front < 4; in_front++) {
+		const Values put_root_handles(in_front, 24);
+		EXPECT_FALSE(reducible({compound(in_front + 1), put_root_handles, read_plus})) << in_front;
+	}
 	EXPECT_FALSE(
 		reducible({compound(4), put_handle, Values{38, 1, 2, 3, 4, 0, 0, 2, 8, 1, 2}, read_plus, Values{27}}));
 	/// A WRITE whose data are in a chunk ends what is known.

@@ -95,7 +95,7 @@ Transaction transaction_of(Requester requester, std::initializer_list<std::uint3
 {
 	const Exact bytes = message(words);
 	const proto::Arrival arrival = proto::classify_arrival(bytes);
-	return proto::transaction_of(requester, std::get<proto::Call>(arrival));
+	return proto::transaction_of(requester, std::get<proto::Call>(arrival), bytes);
 }
 
 Transaction transaction_of(const Offer &offer, Requester requester = alice, std::uint32_t credits = 1)

@@ -34,6 +34,26 @@ TEST(LoadAndStore, AreBigEndian)
 	EXPECT_EQ(copy_of(both), copy_of(std::span(bytes)));
 }
 
+TEST(HasWord, FindsItWhereverItStands)
+{
+	for (std::size_t count = 0; count < 10; count++) {
+		std::vector<std::uint32_t> words(count, 7);
+		EXPECT_FALSE(has_word(Exact(on_wire(words)), 8)) << count;
+		for (std::uint32_t &word : words) {
+			word = 8;
+			EXPECT_TRUE(has_word(Exact(on_wire(words)), 8)) << count;
+			word = 7;
+		}
+	}
+}
+
+TEST(HasWord, LooksAtWholeWords)
+{
+	const Exact bytes = message({0x01020304, 0x05060708});
+	EXPECT_FALSE(has_word(Bytes(bytes).subspan(1), 0x05060708));
+	EXPECT_FALSE(has_word(Bytes(bytes).first(7), 0x05060708));
+}
+
 TEST(Reader, ReadsItemsInOrder)
 {
 	const Exact bytes = message({0x01234567, 0x89abcdef, 0x00000001, 1, 0, 0xffffffff});

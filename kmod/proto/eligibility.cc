@@ -125,18 +125,17 @@ constexpr const char *operations[] = {
 };
 constexpr std::uint32_t first_operation = 3;
 
-struct Procedure {
-	std::uint32_t program;
-	std::uint32_t version;
-	std::uint32_t number;
-	/// Whether arguments and results are there as they are.
-	bool is_plain;
-};
-
-bool skip_opaque(wire::Reader &reader) noexcept
+/// Of every Call that has chunks, some: cheap.
+inline bool skip_opaque(wire::Reader &reader) noexcept
 {
-	const auto size = reader.u32();
-	return size && reader.take(wire::rounded_up(*size));
+	const wire::Bytes bytes = reader.rest();
+	if (bytes.size() < wire::xdr_unit)
+		return false;
+	const std::uint64_t end = wire::xdr_unit + wire::rounded_up(wire::load_u32(bytes.first<wire::xdr_unit>()));
+	if (end > bytes.size())
+		return false;
+	reader = wire::Reader(bytes.subspan(end));
+	return true;
 }
 
 std::size_t width_of(char kind) noexcept
@@ -173,42 +172,25 @@ bool skip(char kind, wire::Reader &reader) noexcept
 	return reader.take(width_of(kind)).has_value();
 }
 
-/// Skips the body of a credential; whether arguments and results are there as they are.
-std::optional<bool> credential(std::uint32_t flavour, wire::Reader &reader) noexcept
+/// Skips a credential and a verifier, which stand behind the credential's flavour. False where they are not all there, or
+/// arguments and results are protected.
+inline bool skip_plain_credential(std::uint32_t flavour, wire::Reader &reader) noexcept
 {
-	wire::Reader body = reader;
-	if (!skip_opaque(reader))
-		return std::nullopt;
-	if (flavour != rpcsec_gss)
-		return true;
-	// Its size, version, procedure and sequence number stand in front of the service.
-	if (!body.take(4 * wire::xdr_unit))
-		return std::nullopt;
-	return body.u32() == gss_service_none;
-}
-
-/// Reads the header of an RPC Call, up to the arguments.
-std::optional<Procedure> read_call(wire::Reader &reader) noexcept
-{
-	// XID, message type, RPC version, program, version, procedure, the credential's flavour.
-	const auto begin = reader.take<7 * wire::xdr_unit>();
-	if (!begin)
-		return std::nullopt;
-	const std::optional<bool> is_plain = credential(wire::load_word<6>(*begin), reader);
-	// The verifier.
-	if (!is_plain || !reader.u32() || !skip_opaque(reader))
-		return std::nullopt;
-	return Procedure{wire::load_word<3>(*begin), wire::load_word<4>(*begin), wire::load_word<5>(*begin), *is_plain};
+	if (flavour == rpcsec_gss) [[unlikely]] {
+		// Its size, version, procedure and sequence number stand in front of the service.
+		const auto begin = wire::Reader(reader).take<5 * wire::xdr_unit>();
+		if (!begin || wire::load_word<4>(*begin) != gss_service_none)
+			return false;
+	}
+	return skip_opaque(reader) && reader.take(wire::xdr_unit) && skip_opaque(reader);
 }
 
 /// Those of versions 2 and 3. Only such as have an eligible one matter.
-const char *arguments_of(const Procedure &procedure) noexcept
+const char *arguments_of(std::uint32_t version, std::uint32_t procedure) noexcept
 {
-	if (procedure.version == 2)
-		return procedure.number == nfs2_write	? "sswww*" :
-		       procedure.number == nfs2_symlink ? "sso*" :
-							  no_arguments;
-	return procedure.number == nfs3_write ? "ohww*" : procedure.number == nfs3_symlink ? "ooWWWH6" : no_arguments;
+	if (version == 2)
+		return procedure == nfs2_write ? "sswww*" : procedure == nfs2_symlink ? "sso*" : no_arguments;
+	return procedure == nfs3_write ? "ohww*" : procedure == nfs3_symlink ? "ooWWWH6" : no_arguments;
 }
 
 } // namespace
@@ -218,13 +200,20 @@ const char *arguments_of(const Procedure &procedure) noexcept
 bool Eligibility::begin() noexcept
 {
 	arguments_ = no_arguments;
-	const std::optional<Procedure> procedure = read_call(reader_);
-	if (!procedure || !procedure->is_plain || procedure->program != nfs_program)
+	// XID, message type, RPC version, program, version, procedure, the credential's flavour.
+	const wire::Bytes call = reader_.rest();
+	constexpr std::size_t call_size = 7 * wire::xdr_unit;
+	if (!reader_.take(call_size))
 		return false;
-	switch (procedure->version) {
+	const auto words = call.first<call_size>();
+	if (wire::load_word<3>(words) != nfs_program || !skip_plain_credential(wire::load_word<6>(words), reader_))
+		return false;
+	const std::uint32_t version = wire::load_word<4>(words);
+	const std::uint32_t procedure = wire::load_word<5>(words);
+	switch (version) {
 	case 2:
 	case 3:
-		arguments_ = arguments_of(*procedure);
+		arguments_ = arguments_of(version, procedure);
 		return true;
 	case 4:
 		break;
@@ -232,7 +221,7 @@ bool Eligibility::begin() noexcept
 		return false;
 	}
 	// A tag and the minor version.
-	if (procedure->number != nfs4_compound || !skip_opaque(reader_) || !reader_.u32())
+	if (procedure != nfs4_compound || !skip_opaque(reader_) || !reader_.take(wire::xdr_unit))
 		return false;
 	operations_ = reader_.u32().value_or(0);
 	return true;
@@ -308,6 +297,9 @@ bool Eligibility::may_reduce_results() noexcept
 {
 	if (!begin())
 		return false;
+	// An operation whose number is nowhere is not there: most Calls need not be read.
+	if (operations_ == 0 || !wire::has_word(reader_.rest(), nfs4_read_plus))
+		return true;
 	while (const auto size = next_argument()) {
 		if (!reader_.take(wire::rounded_up(*size)))
 			break;

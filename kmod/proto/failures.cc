@@ -14,16 +14,12 @@ class Digest {
 		value_ = (value_ ^ word) * factor;
 		value_ ^= value_ >> 32;
 	}
-	void add(const wire::Segment &segment) noexcept
+	/// Two words at a time: an odd one at the end says that there is no Reply chunk, and so does its absence.
+	void add(wire::Bytes chunk_lists) noexcept
 	{
-		add(std::uint64_t{std::to_underlying(segment.handle)} << 32 | segment.length);
-		add(segment.offset);
-	}
-	void add(const wire::WriteChunk &chunk) noexcept
-	{
-		add(chunk.count());
-		for (std::uint32_t i = 0; i < chunk.count(); i++)
-			add(chunk[i]);
+		constexpr std::size_t two = 2 * wire::xdr_unit;
+		for (; chunk_lists.size() >= two; chunk_lists = chunk_lists.subspan(two))
+			add(wire::load_u64(chunk_lists.first<two>()));
 	}
 	[[nodiscard]] std::uint64_t value() const noexcept
 	{
@@ -46,21 +42,14 @@ Requester requester_at(wire::Bytes address) noexcept
 	return Requester{digest.value()};
 }
 
-Transaction transaction_of(Requester requester, const Call &call) noexcept
+Transaction transaction_of(Requester requester, const Call &call, wire::Bytes message) noexcept
 {
+	// Not the fixed fields: a Call that is sent again may ask for other credits.
+	const wire::Bytes header = message.first(message.size() - call.payload.size());
 	Digest digest;
 	digest.add(std::to_underlying(requester));
 	digest.add(std::to_underlying(call.xid));
-	digest.add(call.chunks.reads.count());
-	for (const wire::ReadSegment segment : call.chunks.reads) {
-		digest.add(std::to_underlying(segment.position));
-		digest.add(segment.target);
-	}
-	digest.add(call.chunks.writes.count());
-	for (const wire::WriteChunk chunk : call.chunks.writes)
-		digest.add(chunk);
-	if (call.chunks.reply)
-		digest.add(*call.chunks.reply);
+	digest.add(header.subspan(RPCRDMA_V1_FIXED_SIZE));
 	return Transaction{digest.value()};
 }
 

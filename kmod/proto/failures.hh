@@ -22,7 +22,8 @@ enum class Requester : std::uint64_t {};
 /// Processes of one address may use the same XIDs; whoever does not know a Call's handles meets none but its own.
 enum class Transaction : std::uint64_t {};
 
-[[nodiscard]] Transaction transaction_of(Requester requester, const Call &call) noexcept;
+/// `message` is what the Call was found in.
+[[nodiscard]] Transaction transaction_of(Requester requester, const Call &call, wire::Bytes message) noexcept;
 
 /// The last few failures, one in each of `Size` places. Any number of threads at once.
 template <std::size_t Size> class Failures {

@@ -139,7 +139,7 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 				     call->call.credits, static_cast<u32>(call->call.payload.size()),
 				     chunks.reads.count(), assembly->size());
 	if (chunks.any()) {
-		call->transaction = proto::transaction_of(requester_, call->call);
+		call->transaction = proto::transaction_of(requester_, call->call, buffer.message());
 		if (service().has_failed(call->transaction))
 			return refuse(*call, "failed before");
 	}

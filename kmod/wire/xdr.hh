@@ -71,6 +71,20 @@ constexpr void store_word(std::span<std::byte, size> bytes, std::uint32_t value)
 	store_u32(bytes.template subspan<n * xdr_unit, xdr_unit>(), value);
 }
 
+/// Whether one of the unsigned integers in a span has that value.
+[[nodiscard]] constexpr bool has_word(Bytes bytes, std::uint32_t value) noexcept
+{
+	bool found = false;
+	for (constexpr std::size_t four = 4 * xdr_unit; bytes.size() >= four; bytes = bytes.subspan(four)) {
+		const auto words = bytes.first<four>();
+		found |= load_word<0>(words) == value || load_word<1>(words) == value || load_word<2>(words) == value ||
+			 load_word<3>(words) == value;
+	}
+	for (; bytes.size() >= xdr_unit; bytes = bytes.subspan(xdr_unit))
+		found |= load_u32(bytes.first<xdr_unit>()) == value;
+	return found;
+}
+
 /// Reads XDR items from the front of a span. A failed read leaves the cursor where it was.
 class Reader {
     public:
