@@ -494,10 +494,9 @@ Transport::Fence Transport::begin_fence(Request &request) noexcept
 {
 	if (request.memory_ == Request::Memory::none || request.state_ == Request::State::replied)
 		return Fence::none;
-	if (request.state_ == Request::State::sent)
-		request.state_ = Request::State::withdrawn;
-	/* Whoever is bringing it back says so. */
-	if (request.memory_ == Request::Memory::returning)
+	/* Begun before, by a task that was killed since; or whoever is bringing it back says so. */
+	const bool is_begun = std::exchange(request.state_, Request::State::withdrawn) == Request::State::withdrawn;
+	if (is_begun || request.memory_ == Request::Memory::returning)
 		return Fence::awaited;
 	rpcordma_trace_call_fenced(peer(), static_cast<u32>(xid_of(request.rqst_)),
 				   request.read_count_ + request.room_count_);

@@ -70,7 +70,8 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] int send(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept;
 	void release(rpc_rqst *rqst) noexcept;
-	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Sleeps. */
+	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. From its task's callback,
+	 * which may have the task sleep; does not wait itself. */
 	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept;
 	/* The task that unanswered() had sleep goes on: its memory is back, or not in time, or it was killed. */
 	void fenced(rpc_task *task) noexcept RPCORDMA_EXCLUDES(lock_);
