@@ -12,7 +12,7 @@ kunit-core-y := $(filter kmod/wire/% kmod/proto/% kmod/verbs/%,$(filter-out kmod
 
 kunit-unit-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/harness/unit/*_test.cc))
 kunit-own-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/kunit/*/*_test.cc))
-kunit-cxx-y := kunit/first.o $(kunit-unit-y) $(kunit-own-y) kunit/last.o kunit/live.o
+kunit-cxx-y := kunit/first.o $(kunit-unit-y) $(kunit-own-y) kunit/last.o
 kunit-c-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(src)/kunit/glue/*.c))
 
 rpcordma_kunit-y := $(kunit-cxx-y) $(kunit-c-y) kunit/core.o

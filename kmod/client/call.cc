@@ -450,6 +450,12 @@ void Transport::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 		invalidated(request);
 }
 
+/* The callback of a task that slept for its memory. */
+static void sleep_is_over(rpc_task *task)
+{
+	Transport::of(field::rpc_task::tk_rqstp(task)).fenced(task);
+}
+
 Transport::Fence Transport::begin_sleep(Request &request, bool timed_out) noexcept
 {
 	kernel::Guard guard(lock_);
@@ -465,8 +471,7 @@ Transport::Fence Transport::begin_sleep(Request &request, bool timed_out) noexce
 	rpc_task *const task = field::rpc_rqst::rq_task(request.rqst_);
 	request.sleeper_ = task;
 	request.status_ = field::rpc_task::tk_status(task);
-	rpc_sleep_on_timeout(fences_.get(), task, rpcordma_client_fenced,
-			     rpcordma_jiffies() + fence_patience * kernel::HZ);
+	rpc_sleep_on_timeout(fences_.get(), task, sleep_is_over, rpcordma_jiffies() + fence_patience * kernel::HZ);
 	return fence;
 }
 
@@ -479,7 +484,7 @@ void Transport::fenced(rpc_task *task) noexcept
 		if (request.connection_ == connection_)
 			give_up("no invalidation in time");
 		/* Certain to be woken now: the queue pair is drained. */
-		rpc_sleep_on(fences_.get(), task, rpcordma_client_fenced);
+		rpc_sleep_on(fences_.get(), task, sleep_is_over);
 		return;
 	}
 	request.sleeper_ = nullptr;

@@ -43,3 +43,13 @@ int rpcordma_fill_sparse_pages(struct xdr_buf *buffer)
 	}
 	return 0;
 }
+
+void rpcordma_release_pages(struct page **pages, unsigned int count)
+{
+	release_pages(pages, count);
+}
+
+void *rpcordma_page_address(struct page *page)
+{
+	return page_address(page);
+}

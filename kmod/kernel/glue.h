@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What C++ calls of kmod/glue: the kernel's macros and inline functions, wrapped one for one, and what only C can hold
- * (tables of operations, sysctls). Any context, unless said otherwise.
+ * What C++ calls of kmod/glue: the kernel's macros and inline functions, wrapped one for one, and what only C can hold.
+ * Any context, unless said otherwise.
  */
 #ifndef RPCORDMA_KERNEL_GLUE_H
 #define RPCORDMA_KERNEL_GLUE_H
@@ -14,6 +14,8 @@ struct seq_file;
 struct svc_rqst;
 struct svc_serv;
 struct svc_xprt;
+struct svc_xprt_class;
+struct xprt_class;
 extern "C" {
 #else
 /* Included after a kernel header, which has the integer types. */
@@ -30,6 +32,7 @@ struct rdma_cm_id;
 struct rdma_conn_param;
 struct rpc_rqst;
 struct rpc_task;
+struct rpc_timeout;
 struct rpc_wait_queue;
 struct rpc_xprt;
 struct rpc_xprt_ops;
@@ -41,6 +44,7 @@ struct spinlock;
 struct svc_rqst;
 struct svc_serv;
 struct svc_xprt;
+struct svc_xprt_class;
 struct work_struct;
 struct xdr_buf;
 struct xprt_class;
@@ -127,16 +131,20 @@ const char *rpcordma_queue_pair_event_name(unsigned int event);
 int rpcordma_pointer_error(const void *pointer);
 
 /* xprt.c */
-int rpcordma_register_xprt_class(void);
-void rpcordma_unregister_xprt_class(void);
-const struct rpc_xprt_ops *rpcordma_xprt_ops(void);
-const struct xprt_class *rpcordma_xprt_class(void);
+/* What sunrpc knows a kind of transports by. Lives for as long as the module. */
+struct rpcordma_xprt_kind {
+	const struct xprt_class *xprt_class;
+	const struct rpc_xprt_ops *operations;
+	const struct rpc_timeout *timeout;
+};
+
 /* Keeps the module loaded: false where it is going. */
 bool rpcordma_module_get(void);
-/* A transport to the address in `args`, with what sunrpc shows of it, and slots for `least` to `most` RPCs. Has `size`
- * bytes, the first of them struct rpc_xprt; keeps the module loaded until rpcordma_xprt_free(). An error pointer where
- * the address is none of IP's, or there is no memory. Process context. */
-struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, size_t size, unsigned int least, unsigned int most);
+/* A transport of that kind to the address in `args`, with what sunrpc shows of it, and slots for `least` to `most`
+ * RPCs. Has `size` bytes, the first of them struct rpc_xprt; keeps the module loaded until rpcordma_xprt_free(). An
+ * error pointer where the address is none of IP's, or there is no memory. Process context. */
+struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, const struct rpcordma_xprt_kind *kind, size_t size,
+				     unsigned int least, unsigned int most);
 void rpcordma_xprt_free(struct rpc_xprt *xprt);
 bool rpcordma_xprt_connected(struct rpc_xprt *xprt);
 void rpcordma_xprt_set_connected(struct rpc_xprt *xprt);
@@ -150,14 +158,9 @@ bool rpcordma_reply_expected(struct rpc_task *task);
 /* A Reply that cannot be decoded is final: the Call is not sent again. */
 void rpcordma_task_ask_once(struct rpc_task *task);
 
-/* reverse.c: hands a Call of the reverse direction to the service that awaits such; false where none does. Takes a
- * reference to the transport, which goes back with xprt_put(). */
+/* Hands a Call of the reverse direction to the service that awaits such; false where none does. Takes a reference to
+ * the transport, which goes back with xprt_put(). */
 bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request);
-/* The transport class that a server's Calls go by. */
-int rpcordma_register_reverse_class(void);
-void rpcordma_unregister_reverse_class(void);
-const struct xprt_class *rpcordma_reverse_class(void);
-const struct rpc_xprt_ops *rpcordma_reverse_ops(void);
 
 /* address.c: what sunrpc shows of a transport's addresses. Process context. */
 int rpcordma_addresses_format(struct rpc_xprt *xprt);
@@ -174,11 +177,11 @@ int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t 
 void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 
 /* svc.c */
-int rpcordma_register_svc_class(void);
-void rpcordma_unregister_svc_class(void);
-void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct net *network, struct svc_serv *server);
+void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct svc_xprt_class *xprt_class, struct net *network,
+				struct svc_serv *server);
+/* For what the listener accepts. */
+void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct svc_xprt *listener);
 void rpcordma_svc_xprt_get(struct svc_xprt *xprt);
-void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct net *network, struct svc_serv *server);
 void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
@@ -188,13 +191,7 @@ void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data);
 /* Whether the Call counts as one from a reserved port, which exports that are "secure" ask for. */
 void rpcordma_rqst_set_secure(struct svc_rqst *rqst, bool secure);
 
-/* debugfs.c */
-int rpcordma_debugfs_create(void);
-void rpcordma_debugfs_remove(void);
-
-/* sysctl.c */
-int rpcordma_sysctls_register(void);
-void rpcordma_sysctls_unregister(void);
+/* settings.c: what administrators set, and what is counted for them. Set and shown by entry/sysctl.c. */
 extern unsigned int rpcordma_slot_table_entries;
 extern unsigned int rpcordma_max_inline_read;
 extern unsigned int rpcordma_max_inline_write;
@@ -203,7 +200,6 @@ extern unsigned int rpcordma_svc_max_req_size;
 extern unsigned int rpcordma_svc_max_reads;
 extern unsigned int rpcordma_svc_reverse_chunks;
 extern unsigned int rpcordma_svc_reserved_ports;
-/* What is counted below /proc/sys/sunrpc/svc_rdma. */
 enum rpcordma_svc_counter {
 	RPCORDMA_SVC_READS,
 	RPCORDMA_SVC_RECEIVES,
@@ -213,6 +209,11 @@ enum rpcordma_svc_counter {
 };
 
 void rpcordma_svc_count(enum rpcordma_svc_counter counter);
+unsigned long rpcordma_svc_counted(enum rpcordma_svc_counter counter);
+void rpcordma_svc_count_anew(enum rpcordma_svc_counter counter);
+/* 0 or -ENOMEM. */
+int rpcordma_svc_counters_create(void);
+void rpcordma_svc_counters_destroy(void);
 
 /* log.c: an administrator must act; the second for what a peer can bring about again and again (rate-limited). */
 void rpcordma_log_error(const char *format, ...);
@@ -221,55 +222,6 @@ void rpcordma_log_peer(const char *format, ...);
 /* trace.c, beside the events themselves (kernel/trace.hh): whether somebody wants to hear of each segment. To be asked
  * before going through them. */
 bool rpcordma_traces_segments(void);
-
-/* client/: what the operations table in xprt.c calls. */
-int rpcordma_client_start(void);
-void rpcordma_client_stop(void);
-struct rpc_xprt *rpcordma_client_setup(struct xprt_create *args);
-void rpcordma_client_set_port(struct rpc_xprt *xprt, u16 port);
-void rpcordma_client_connect(struct rpc_xprt *xprt, struct rpc_task *task);
-int rpcordma_client_buf_alloc(struct rpc_task *task);
-void rpcordma_client_buf_free(struct rpc_task *task);
-int rpcordma_client_send_request(struct rpc_rqst *request);
-/* It has waited for a reply in vain. From its task's callback, which may have the task sleep for longer. */
-void rpcordma_client_unanswered(struct rpc_rqst *request, bool timed_out);
-/* The callback of the task that sleeps for that. */
-void rpcordma_client_fenced(struct rpc_task *task);
-void rpcordma_client_close(struct rpc_xprt *xprt);
-void rpcordma_client_destroy(struct rpc_xprt *xprt);
-void rpcordma_client_set_connect_timeout(struct rpc_xprt *xprt, unsigned long connect, unsigned long reconnect);
-void rpcordma_client_print_stats(struct rpc_xprt *xprt, struct seq_file *file);
-void rpcordma_client_inject_disconnect(struct rpc_xprt *xprt);
-int rpcordma_client_source_address(struct rpc_xprt *xprt, char *buffer, size_t size);
-unsigned short rpcordma_client_source_port(struct rpc_xprt *xprt);
-struct rpc_wait_queue *rpcordma_client_reverse_replies(struct rpc_xprt *xprt);
-int rpcordma_client_bc_setup(struct rpc_xprt *xprt, unsigned int requests);
-size_t rpcordma_client_bc_maxpayload(struct rpc_xprt *xprt);
-unsigned int rpcordma_client_bc_num_slots(struct rpc_xprt *xprt);
-void rpcordma_client_bc_free_rqst(struct rpc_rqst *request);
-void rpcordma_client_bc_destroy(struct rpc_xprt *xprt, unsigned int requests);
-
-/* server/: what the operations tables in svc.c call. */
-int rpcordma_server_start(void);
-void rpcordma_server_stop(void);
-struct svc_xprt *rpcordma_server_create(struct svc_serv *server, struct net *network, struct sockaddr *address);
-struct svc_xprt *rpcordma_server_accept(struct svc_xprt *xprt);
-void rpcordma_server_detach_listener(struct svc_xprt *xprt);
-void rpcordma_server_free_listener(struct svc_xprt *xprt);
-int rpcordma_server_recvfrom(struct svc_rqst *rqst);
-void rpcordma_server_judge_port(struct svc_rqst *rqst);
-int rpcordma_server_sendto(struct svc_rqst *rqst);
-int rpcordma_server_result_payload(struct svc_rqst *rqst, unsigned int offset, unsigned int length);
-void rpcordma_server_release_context(struct svc_xprt *xprt, void *context);
-void rpcordma_server_detach(struct svc_xprt *xprt);
-void rpcordma_server_free(struct svc_xprt *xprt);
-bool rpcordma_server_has_room(struct svc_xprt *xprt);
-/* What the table in reverse.c calls. */
-struct rpc_xprt *rpcordma_server_reverse_setup(struct xprt_create *args);
-void rpcordma_server_reverse_destroy(struct rpc_xprt *xprt);
-int rpcordma_server_reverse_alloc(struct rpc_task *task);
-void rpcordma_server_reverse_free(struct rpc_task *task);
-int rpcordma_server_reverse_send(struct rpc_rqst *request);
 
 #ifdef __cplusplus
 }

@@ -24,9 +24,9 @@ bool is_requesters_fault(unsigned int status) noexcept
 
 } // namespace
 
-Connection::Connection(svc_serv *server, net *network) noexcept
+Connection::Connection(svc_xprt *listener) noexcept
 {
-	rpcordma_svc_init_connection(xprt(), network, server);
+	rpcordma_svc_init_connection(xprt(), listener);
 	rpcordma_work_init(ending_.get(), [](work_struct *work) {
 		Connection &connection = *kernel::owner_of(&Connection::ending_, work);
 		connection.end();
@@ -45,8 +45,7 @@ Connection &Connection::of(svc_xprt *xprt) noexcept
 
 svc_xprt *Connection::accept(kernel::Owned<ConnectRequest> request, svc_xprt *listener) noexcept
 {
-	auto *const connection = new (kernel::GFP_KERNEL)
-		Connection(field::svc_xprt::xpt_server(listener), field::svc_xprt::xpt_net(listener));
+	auto *const connection = new (kernel::GFP_KERNEL) Connection(listener);
 	if (!connection) {
 		rdma_destroy_id(request->id);
 		return nullptr;

@@ -42,7 +42,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pri
 	[[nodiscard]] static svc_xprt *accept(kernel::Owned<ConnectRequest> request, svc_xprt *listener) noexcept;
 	[[nodiscard]] static Connection &of(svc_xprt *xprt) noexcept;
 
-	Connection(svc_serv *server, net *network) noexcept;
+	explicit Connection(svc_xprt *listener) noexcept;
 	/* Nobody refers to it any more. Process context. */
 	~Connection();
 
@@ -67,7 +67,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pri
 		return !outbox_.is_crowded();
 	}
 	/* The reverse direction, on threads of sunrpc's clients; each as sunrpc/xprt.h has it. */
-	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args) noexcept;
+	[[nodiscard]] static rpc_xprt *open_reverse(xprt_create *args, const rpcordma_xprt_kind *kind) noexcept;
 	[[nodiscard]] static int send_reverse(rpc_rqst *rqst) noexcept;
 	/* Ends the connection, and does not wait for that unless the service itself is ending. What begins afterwards finds
 	 * that nothing can be sent. */

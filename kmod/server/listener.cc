@@ -20,9 +20,9 @@ constexpr unsigned long longest_delay = 30 * kernel::HZ;
 
 } // namespace
 
-Listener::Listener(svc_serv *server, net *network, const sockaddr *address) noexcept
+Listener::Listener(svc_xprt_class *xprt_class, svc_serv *server, net *network, const sockaddr *address) noexcept
 {
-	rpcordma_svc_init_listener(xprt(), network, server);
+	rpcordma_svc_init_listener(xprt(), xprt_class, network, server);
 	rpcordma_address_copy(address_.get(), address);
 	rpcordma_delayed_work_init(again_.get(), [](work_struct *work) {
 		kernel::owner_of(&Listener::again_, rpcordma_delayed_work_of(work))->listen_again();
@@ -34,9 +34,9 @@ Listener &Listener::of(svc_xprt *xprt) noexcept
 	return *kernel::owner_of(&Listener::xprt_, xprt);
 }
 
-svc_xprt *Listener::create(svc_serv *server, net *network, const sockaddr *address) noexcept
+svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *network, const sockaddr *address) noexcept
 {
-	auto *const listener = new (kernel::GFP_KERNEL) Listener(server, network, address);
+	auto *const listener = new (kernel::GFP_KERNEL) Listener(xprt_class, server, network, address);
 	if (!listener)
 		return kernel::error_pointer<svc_xprt>(-kernel::ENOMEM);
 	if (const int error = listener->listen(); error != 0) {

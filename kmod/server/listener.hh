@@ -41,10 +41,11 @@ struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
 class Listener final : public kernel::Heap {
     public:
 	/* Listens on an address; an error pointer where it cannot. Process context. */
-	[[nodiscard]] static svc_xprt *create(svc_serv *server, net *network, const sockaddr *address) noexcept;
+	[[nodiscard]] static svc_xprt *create(svc_xprt_class *xprt_class, svc_serv *server, net *network,
+					      const sockaddr *address) noexcept;
 	[[nodiscard]] static Listener &of(svc_xprt *xprt) noexcept;
 
-	Listener(svc_serv *server, net *network, const sockaddr *address) noexcept;
+	Listener(svc_xprt_class *xprt_class, svc_serv *server, net *network, const sockaddr *address) noexcept;
 
 	/* Accepts the next connection that waits; null where none does, or where it came to nothing. Process context. */
 	[[nodiscard]] svc_xprt *accept() noexcept RPCORDMA_EXCLUDES(lock_);

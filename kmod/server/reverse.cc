@@ -9,6 +9,7 @@
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
+#include "server/operations.h"
 #include "verbs/names.hh"
 #include "wire/header.hh"
 
@@ -17,10 +18,6 @@ namespace rpcordma::server {
 namespace field = kernel::field;
 
 namespace {
-
-constexpr unsigned long reply_timeout = 60 * kernel::HZ;
-
-constinit kernel::Opaque<rpc_timeout> timeout;
 
 Connection &connection_of(const rpc_xprt *xprt) noexcept
 {
@@ -36,17 +33,12 @@ void set_window(rpc_xprt *xprt, std::uint32_t calls) noexcept
 
 } // namespace
 
-rpc_xprt *Connection::open_reverse(xprt_create *args) noexcept
+rpc_xprt *Connection::open_reverse(xprt_create *args, const rpcordma_xprt_kind *kind) noexcept
 {
 	rpc_xprt *const xprt =
-		rpcordma_xprt_alloc(args, kernel::Layout<rpc_xprt>::size, reverse_credits, reverse_credits);
+		rpcordma_xprt_alloc(args, kind, kernel::Layout<rpc_xprt>::size, reverse_credits, reverse_credits);
 	if (rpcordma_pointer_error(xprt) != 0)
 		return xprt;
-	field::rpc_timeout::to_initval(timeout.get()) = reply_timeout;
-	field::rpc_timeout::to_maxval(timeout.get()) = reply_timeout;
-	field::rpc_xprt::timeout(xprt) = timeout.get();
-	field::rpc_xprt::xprt_class(xprt) = rpcordma_reverse_class();
-	field::rpc_xprt::ops(xprt) = rpcordma_reverse_ops();
 	field::rpc_xprt::prot(xprt) = kernel::XPRT_TRANSPORT_BC_RDMA;
 	rpcordma_xprt_set_bound(xprt);
 	rpcordma_xprt_set_connected(xprt);
@@ -473,9 +465,9 @@ using namespace rpcordma;
 using server::Connection;
 namespace field = kernel::field;
 
-rpc_xprt *rpcordma_server_reverse_setup(xprt_create *args)
+rpc_xprt *rpcordma_server_reverse_setup(xprt_create *args, const rpcordma_xprt_kind *kind)
 {
-	return Connection::open_reverse(args);
+	return Connection::open_reverse(args, kind);
 }
 
 void rpcordma_server_reverse_destroy(rpc_xprt *xprt)

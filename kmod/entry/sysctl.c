@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sysctls of /proc/sys/sunrpc, with the names, ranges and defaults of the in-tree module's. */
 #include <linux/mm.h>
-#include <linux/percpu_counter.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>
 
+#include "entry/parts.h"
 #include "kernel/glue.h"
-
-unsigned int rpcordma_slot_table_entries = 128;
-unsigned int rpcordma_max_inline_read = 4096;
-unsigned int rpcordma_max_inline_write = 4096;
 
 /* Accepted so that scripts go on working; what they chose is decided elsewhere (Documentation/administration.rst). */
 static unsigned int inline_write_padding;
@@ -48,14 +44,6 @@ static struct ctl_table client_table[] = {
 #endif
 };
 
-unsigned int rpcordma_svc_max_requests = 64;
-unsigned int rpcordma_svc_max_req_size = 4096;
-unsigned int rpcordma_svc_max_reads = 16;
-/* Not the in-tree module's: see enum ReverseChunks. */
-unsigned int rpcordma_svc_reverse_chunks;
-/* Nor is this one. */
-unsigned int rpcordma_svc_reserved_ports;
-
 static unsigned int least_requests = 4;
 static unsigned int most_requests = 16384;
 static unsigned int least_req_size = 4096;
@@ -66,13 +54,6 @@ static unsigned int never_chunks;
 static unsigned int always_chunks = 2;
 /* Counters that the in-tree module has and does not count. */
 static unsigned int not_counted;
-
-static struct percpu_counter counters[RPCORDMA_SVC_COUNTERS];
-
-void rpcordma_svc_count(enum rpcordma_svc_counter counter)
-{
-	percpu_counter_inc(&counters[counter]);
-}
 
 /* Reading shows a counter; writing whatever sets it to zero. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
@@ -85,17 +66,16 @@ static int counter_handler(struct ctl_table *table, int write, void *buffer, siz
 	struct ctl_table shown = { .data = &value, .maxlen = sizeof(value), .mode = table->mode };
 
 	if (write) {
-		percpu_counter_set(table->data, 0);
+		rpcordma_svc_count_anew((unsigned long)table->extra1);
 		return 0;
 	}
-	value = percpu_counter_sum_positive(table->data);
+	value = rpcordma_svc_counted((unsigned long)table->extra1);
 	return proc_doulongvec_minmax(&shown, write, buffer, length, position);
 }
 
-#define COUNTER(name, counter)                                                                        \
-	{                                                                                             \
-		.procname = (name), .data = &counters[counter], .maxlen = sizeof(long), .mode = 0644, \
-		.proc_handler = counter_handler,                                                      \
+#define COUNTER(name, counter)                                                                                  \
+	{                                                                                                       \
+		.procname = (name), .extra1 = (void *)(counter), .mode = 0644, .proc_handler = counter_handler, \
 	}
 #define NOT_COUNTED(name) RANGED(name, not_counted, SYSCTL_ZERO, SYSCTL_ZERO)
 
@@ -122,22 +102,8 @@ static struct ctl_table server_table[] = {
 static struct ctl_table_header *client_header;
 static struct ctl_table_header *server_header;
 
-static void destroy_counters(unsigned int count)
-{
-	while (count != 0)
-		percpu_counter_destroy(&counters[--count]);
-}
-
 int rpcordma_sysctls_register(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < RPCORDMA_SVC_COUNTERS; i++) {
-		if (percpu_counter_init(&counters[i], 0, GFP_KERNEL) != 0) {
-			destroy_counters(i);
-			return -ENOMEM;
-		}
-	}
 	client_header = register_sysctl("sunrpc", client_table);
 	server_header = register_sysctl("sunrpc/svc_rdma", server_table);
 	if (client_header && server_header)
@@ -150,5 +116,4 @@ void rpcordma_sysctls_unregister(void)
 {
 	unregister_sysctl_table(server_header);
 	unregister_sysctl_table(client_header);
-	destroy_counters(RPCORDMA_SVC_COUNTERS);
 }

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The reverse direction: hands Calls to the service that awaits them at a client, and lets a server send some. */
+/* The responder's end as a requester in the reverse direction: the class of transports that its Calls go by. */
 #include <linux/module.h>
-#include <linux/sunrpc/bc_xprt.h>
-#include <linux/sunrpc/svc.h>
+#include <linux/sunrpc/svc_xprt.h>
 #include <linux/sunrpc/xprt.h>
-#include <linux/version.h>
 
-#include "kernel/glue.h"
-
-bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
-{
-	struct svc_serv *service = READ_ONCE(xprt->bc_serv);
-
-	/* A transport that is being destroyed has no references to give. */
-	if (!service || !xprt_get(xprt))
-		return false;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
-	lwq_enqueue(&request->rq_bc_list, &service->sv_cb_list);
-	svc_pool_wake_idle_thread(&service->sv_pools[0]);
-#else
-	spin_lock(&service->sv_cb_lock);
-	list_add_tail(&request->rq_bc_list, &service->sv_cb_list);
-	wake_up(&service->sv_cb_waitq);
-	spin_unlock(&service->sv_cb_lock);
-#endif
-	return true;
-}
+#include "entry/parts.h"
+#include "server/operations.h"
 
 static void close(struct rpc_xprt *xprt)
 {
@@ -58,31 +38,32 @@ static const struct rpc_xprt_ops operations = {
 	.print_stats = print_no_stats,
 };
 
+static const struct rpc_timeout timeout = { .to_initval = 60 * HZ, .to_maxval = 60 * HZ };
+
+static struct xprt_class class;
+
+static const struct rpcordma_xprt_kind kind = { .xprt_class = &class, .operations = &operations, .timeout = &timeout };
+
+static struct rpc_xprt *setup(struct xprt_create *args)
+{
+	return rpcordma_server_reverse_setup(args, &kind);
+}
+
 static struct xprt_class class = {
 	.list = LIST_HEAD_INIT(class.list),
 	.name = "rdma backchannel",
 	.owner = THIS_MODULE,
 	.ident = XPRT_TRANSPORT_BC_RDMA,
-	.setup = rpcordma_server_reverse_setup,
+	.setup = setup,
 	.netid = { "" },
 };
 
-int rpcordma_register_reverse_class(void)
+int rpcordma_reverse_requester_register(void)
 {
 	return xprt_register_transport(&class);
 }
 
-void rpcordma_unregister_reverse_class(void)
+void rpcordma_reverse_requester_unregister(void)
 {
 	xprt_unregister_transport(&class);
-}
-
-const struct xprt_class *rpcordma_reverse_class(void)
-{
-	return &class;
-}
-
-const struct rpc_xprt_ops *rpcordma_reverse_ops(void)
-{
-	return &operations;
 }

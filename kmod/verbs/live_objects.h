@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the C of module_init(), of module_exit() and of debugfs enters C++. */
-#ifndef RPCORDMA_KERNEL_ENTRY_H
-#define RPCORDMA_KERNEL_ENTRY_H
+/* What is said of the counts of live objects. Any context. */
+#ifndef RPCORDMA_VERBS_LIVE_OBJECTS_H
+#define RPCORDMA_VERBS_LIVE_OBJECTS_H
 
 #ifdef __cplusplus
 extern "C" {
@@ -9,10 +9,10 @@ extern "C" {
 
 struct seq_file;
 
-int rpcordma_start(void);
-void rpcordma_stop(void);
 /* How many objects of each kind there are: a line for each, "NAME COUNT". */
 void rpcordma_print_live_objects(struct seq_file *file);
+/* Logs each kind of which some are left. */
+void rpcordma_log_leaks(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where sunrpc enters: its operations on listeners and connections. */
+#include "server/operations.h"
 #include "server/connection.hh"
 #include "server/listener.hh"
 #include "server/service.hh"
@@ -27,29 +28,17 @@ Service &service() noexcept
 int rpcordma_server_start(void)
 {
 	server::the_service = new (kernel::GFP_KERNEL) server::Service;
-	if (!server::the_service)
-		return -kernel::ENOMEM;
-	int error = rpcordma_register_svc_class();
-	if (error == 0) {
-		error = rpcordma_register_reverse_class();
-		if (error == 0)
-			return 0;
-		rpcordma_unregister_svc_class();
-	}
-	delete server::the_service;
-	return error;
+	return server::the_service ? 0 : -kernel::ENOMEM;
 }
 
 void rpcordma_server_stop(void)
 {
-	rpcordma_unregister_reverse_class();
-	rpcordma_unregister_svc_class();
 	delete server::the_service;
 }
 
-svc_xprt *rpcordma_server_create(svc_serv *server, net *network, sockaddr *address)
+svc_xprt *rpcordma_server_create(svc_xprt_class *xprt_class, svc_serv *server, net *network, sockaddr *address)
 {
-	return Listener::create(server, network, address);
+	return Listener::create(xprt_class, server, network, address);
 }
 
 svc_xprt *rpcordma_server_accept(svc_xprt *xprt)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "client/operations.h"
 #include "client/transport.hh"
 
 using namespace rpcordma;
@@ -13,14 +14,12 @@ namespace rpcordma::client {
 
 namespace {
 
-constexpr unsigned long reply_timeout = 60 * kernel::HZ;
+constexpr unsigned long connect_timeout = 60 * kernel::HZ;
 constexpr unsigned long bind_timeout = 60 * kernel::HZ;
 constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
 /* The slots that a transport keeps, 8 KiB of them. Beyond, sunrpc allocates one for each RPC, and frees it again. */
 constexpr unsigned int kept_slots = 16;
 constexpr std::size_t max_payload = 1 << 20;
-
-constinit kernel::Opaque<rpc_timeout> default_timeout;
 
 constexpr std::size_t alignment = alignof(Transport);
 constexpr std::size_t behind_xprt = (kernel::Layout<rpc_xprt>::size + alignment - 1) / alignment * alignment;
@@ -105,30 +104,15 @@ void Transport::print_statistics(seq_file *file) noexcept
 
 } // namespace rpcordma::client
 
-int rpcordma_client_start(void)
-{
-	field::rpc_timeout::to_initval(client::default_timeout.get()) = client::reply_timeout;
-	field::rpc_timeout::to_maxval(client::default_timeout.get()) = client::reply_timeout;
-	return rpcordma_register_xprt_class();
-}
-
-void rpcordma_client_stop(void)
-{
-	rpcordma_unregister_xprt_class();
-}
-
-rpc_xprt *rpcordma_client_setup(xprt_create *args)
+rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kind)
 {
 	const unsigned int slots = rpcordma_slot_table_entries;
 	rpc_xprt *const xprt =
-		rpcordma_xprt_alloc(args, Transport::allocation(), std::min(client::kept_slots, slots), slots);
+		rpcordma_xprt_alloc(args, kind, Transport::allocation(), std::min(client::kept_slots, slots), slots);
 	if (rpcordma_pointer_error(xprt) != 0)
 		return xprt;
-	field::rpc_xprt::ops(xprt) = rpcordma_xprt_ops();
-	field::rpc_xprt::xprt_class(xprt) = rpcordma_xprt_class();
-	field::rpc_xprt::timeout(xprt) = client::default_timeout.get();
-	field::rpc_xprt::connect_timeout(xprt) = client::reply_timeout;
-	field::rpc_xprt::max_reconnect_timeout(xprt) = client::reply_timeout;
+	field::rpc_xprt::connect_timeout(xprt) = client::connect_timeout;
+	field::rpc_xprt::max_reconnect_timeout(xprt) = client::connect_timeout;
 	field::rpc_xprt::bind_timeout(xprt) = client::bind_timeout;
 	field::rpc_xprt::idle_timeout(xprt) = client::idle_timeout;
 	field::rpc_xprt::max_payload(xprt) = client::max_payload;
@@ -186,11 +170,6 @@ int rpcordma_client_send_request(rpc_rqst *rqst)
 void rpcordma_client_unanswered(rpc_rqst *rqst, bool timed_out)
 {
 	Transport::of(rqst).unanswered(rqst, timed_out);
-}
-
-void rpcordma_client_fenced(rpc_task *task)
-{
-	Transport::of(field::rpc_task::tk_rqstp(task)).fenced(task);
 }
 
 void rpcordma_client_close(rpc_xprt *xprt)

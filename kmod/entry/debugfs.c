@@ -3,8 +3,8 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 
-#include "kernel/entry.h"
-#include "kernel/glue.h"
+#include "entry/parts.h"
+#include "verbs/live_objects.h"
 
 static struct dentry *directory;
 

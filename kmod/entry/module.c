@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module as the kernel's loader sees it: what starts when it is loaded, and stops when it is unloaded. */
+#include <linux/init.h>
+#include <linux/module.h>
+
+#include "entry/parts.h"
+#include "kernel/glue.h"
+#include "server/operations.h"
+#include "verbs/live_objects.h"
+
+struct part {
+	int (*start)(void);
+	void (*stop)(void);
+};
+
+/* In the order of starting. The requester before the sysctls, because what it says where the in-tree module is loaded
+ * can be explained. The responder last: it may have a listener from then on. */
+static const struct part parts[] = {
+	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },
+	{ rpcordma_svc_counters_create, rpcordma_svc_counters_destroy },
+	{ rpcordma_requester_register, rpcordma_requester_unregister },
+	{ rpcordma_sysctls_register, rpcordma_sysctls_unregister },
+	{ rpcordma_debugfs_create, rpcordma_debugfs_remove },
+	{ rpcordma_server_start, rpcordma_server_stop },
+	{ rpcordma_reverse_requester_register, rpcordma_reverse_requester_unregister },
+	{ rpcordma_responder_register, rpcordma_responder_unregister },
+};
+
+static void stop_first(size_t count)
+{
+	while (count-- > 0)
+		parts[count].stop();
+}
+
+static int __init rpcordma_init(void)
+{
+	size_t started;
+	int error;
+
+	for (started = 0; started < ARRAY_SIZE(parts); started++) {
+		error = parts[started].start();
+		if (!error)
+			continue;
+		stop_first(started);
+		if (error != -EEXIST)
+			return error;
+		rpcordma_log_error("another module serves RPC over RDMA already: unload it (rmmod rpcrdma), then load "
+				   "this one; `make install` settles it for good");
+		/* modprobe takes EEXIST for success. */
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static void __exit rpcordma_exit(void)
+{
+	stop_first(ARRAY_SIZE(parts));
+	rpcordma_log_leaks();
+}
+
+module_init(rpcordma_init);
+module_exit(rpcordma_exit);
+
+MODULE_DESCRIPTION("ONC RPC over RDMA, client and server");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(RPCORDMA_VERSION);
+MODULE_ALIAS("rpcrdma");
+MODULE_ALIAS("rpcrdma6");
+MODULE_ALIAS("xprtrdma");
+MODULE_ALIAS("svcrdma");
