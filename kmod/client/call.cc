@@ -6,7 +6,6 @@
 #include "client/transport.hh"
 #include "kernel/trace.hh"
 #include "proto/segmenting.hh"
-#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -269,14 +268,14 @@ std::optional<proto::Plan> Transport::plan_call(const rpc_rqst *rqst, const Runs
 					       count_segments(reply, limits), endpoint_->agreement().inline_thresholds,
 					       reduction_for(rqst));
 	if (!plan)
-		return impossible(verbs::name_of(plan.error()));
+		return impossible(name_of(plan.error()));
 	const std::uint32_t reads = plan->read_segments;
 	const std::uint32_t room = plan->room_segments;
 	if (reads > Request::most_segments || room > Request::most_segments ||
 	    reads + room > endpoint_->most_segments())
 		return impossible("too many segments");
-	rpcordma_trace_call_planned(peer(), xid, verbs::name_of(plan->call), verbs::name_of(plan->reply),
-				    plan->header_size, plan->inline_size, reads, room);
+	rpcordma_trace_call_planned(peer(), xid, name_of(plan->call), name_of(plan->reply), plan->header_size,
+				    plan->inline_size, reads, room);
 	return *plan;
 }
 
@@ -367,9 +366,9 @@ void Transport::trace_advertised(const Request &request, const rpc_rqst *rqst, c
 						  static_cast<u32>(segment.handle), segment.length, segment.offset);
 	};
 	for (const wire::ReadSegment &segment : std::span(request.read_segments_).first(request.read_count_))
-		trace(verbs::name_of(plan.call), static_cast<u32>(segment.position), segment.target);
+		trace(name_of(plan.call), static_cast<u32>(segment.position), segment.target);
 	for (const wire::Segment &segment : std::span(request.room_segments_).first(request.room_count_))
-		trace(verbs::name_of(plan.reply), 0, segment);
+		trace(name_of(plan.reply), 0, segment);
 }
 
 void Transport::count(const Request &request, const proto::Plan &plan) noexcept

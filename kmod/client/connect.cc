@@ -5,7 +5,6 @@
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
-#include "verbs/names.hh"
 
 namespace rpcordma::client {
 
@@ -96,7 +95,7 @@ void Transport::attempt() noexcept
 					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
 	} else {
-		rpcordma_trace_connect_failed(peer(), verbs::name_of(outcome));
+		rpcordma_trace_connect_failed(peer(), name_of(outcome));
 	}
 	/* Those that wait are to look again, or are told why there is no connection. Not after the lock is given up: a Call
 	 * that was sent meanwhile would be sent again. */

@@ -4,7 +4,6 @@
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
-#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -75,8 +74,8 @@ void Transport::drop(const verbs::ReceiveBuffer &buffer, proto::Dropped reason) 
 	const auto size = static_cast<u32>(buffer.message().size());
 
 	statistics_.bad_replies++;
-	rpcordma_trace_message_dropped(peer(), size, verbs::name_of(reason));
-	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", peer(), size, verbs::name_of(reason));
+	rpcordma_trace_message_dropped(peer(), size, name_of(reason));
+	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", peer(), size, name_of(reason));
 }
 
 /* Messages that were not asked for take Receives that replies will need. */
@@ -159,7 +158,7 @@ void Transport::unusual_grant(const proto::ForCall &message, proto::Grant grant)
 	if (grant == proto::Grant::zero)
 		statistics_.bad_replies++;
 	rpcordma_trace_unusual_grant(peer(), static_cast<u32>(message.xid), message.credits, endpoint_->credits(),
-				     verbs::name_of(grant));
+				     name_of(grant));
 }
 
 /* From here on nobody else touches the request. */
@@ -178,7 +177,7 @@ proto::Grant Transport::replied(Request &request, const proto::Accepted &accepte
 void Transport::discard(wire::Xid xid, proto::ReplyError reason) noexcept
 {
 	statistics_.bad_replies++;
-	bad_reply(xid, verbs::name_of(reason));
+	bad_reply(xid, name_of(reason));
 }
 
 void Transport::trace_accepted(const proto::ForCall &message, const proto::Accepted &accepted) noexcept
@@ -437,7 +436,7 @@ std::expected<int, proto::ReplyError> Transport::take_reply(Request &request) no
 		const auto size = static_cast<std::uint32_t>(reply.payload.size());
 		const auto placement = proto::place_reply(room_of(buffer), size, reply.written);
 		if (!placement) {
-			bad_reply(xid, verbs::name_of(placement.error()));
+			bad_reply(xid, name_of(placement.error()));
 			return -kernel::EIO;
 		}
 		place(buffer, reply.payload, *placement, reply.written);

@@ -9,7 +9,6 @@
 #include "kernel/trace.hh"
 #include "proto/response.hh"
 #include "proto/reverse.hh"
-#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -141,8 +140,8 @@ void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexc
 						      .reply_threshold = endpoint_->agreement().inline_thresholds.call,
 						      .eligible_only = true});
 	if (!assembly)
-		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, verbs::name_of(assembly.error()));
-	rpcordma_trace_reverse_call_received(peer(), static_cast<u32>(call.xid), verbs::name_of(assembly->shape()),
+		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, name_of(assembly.error()));
+	rpcordma_trace_reverse_call_received(peer(), static_cast<u32>(call.xid), name_of(assembly->shape()),
 					     call.credits, static_cast<u32>(call.payload.size()), chunks.reads.count(),
 					     assembly->size());
 	if (assembly->shape() == proto::CallShape::in_message)
@@ -507,7 +506,7 @@ Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_b
 		read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + message_size, size);
 		message_size += size;
 	}
-	rpcordma_trace_reverse_reply_sent(peer(), static_cast<u32>(xid), verbs::name_of(plan->transfer), size);
+	rpcordma_trace_reverse_reply_sent(peer(), static_cast<u32>(xid), name_of(plan->transfer), size);
 	verbs::Chain chain = verbs::chain_of(request.transfers_);
 	if (is_long)
 		request.watch(endpoint_->sends(), chain);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <variant>
 
 #include "wire/header.hh"
@@ -28,6 +29,13 @@ enum class Refusal : std::uint8_t {
 	/// ERR_CHUNK (RFC 8166, 4.5.2, 4.6.1).
 	malformed,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(Refusal error) noexcept
+{
+	static constexpr const char *names[] = {"ERR_VERS", "ERR_CHUNK"};
+	return names[std::to_underlying(error)];
+}
 
 /// No Call that can be carried out.
 struct Refused {
@@ -55,6 +63,13 @@ enum class Ignored : std::uint8_t {
 	/// RDMA_DONE (RFC 8166, 4.6.2).
 	done,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(Ignored reason) noexcept
+{
+	static constexpr const char *names[] = {"too short", "RDMA_ERROR", "RDMA_DONE"};
+	return names[std::to_underlying(reason)];
+}
 
 using Arrival = std::variant<Call, Refused, ReverseReply, Ignored>;
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <expected>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "proto/arrival.hh"
@@ -52,6 +53,22 @@ enum class CallError : std::uint8_t {
 	no_room_for_reply,
 };
 
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(CallError error) noexcept
+{
+	static constexpr const char *names[] = {"too many segments",
+						"larger than the largest call",
+						"Position is no multiple of four",
+						"Position outside the Payload stream",
+						"Position Zero Read chunk beside an inline Payload stream",
+						"no Payload stream",
+						"too small",
+						"Read chunk for an item that is not DDP-eligible",
+						"count beyond its chunk",
+						"no room for the header of a reply"};
+	return names[std::to_underlying(error)];
+}
+
 /// What the upper layer is given.
 enum class CallShape : std::uint8_t {
 	/// All of it is in the message.
@@ -62,6 +79,13 @@ enum class CallShape : std::uint8_t {
 	/// One stretch of memory.
 	contiguous,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(CallShape shape) noexcept
+{
+	static constexpr const char *names[] = {"inline", "Read chunk", "Read chunks"};
+	return names[std::to_underlying(shape)];
+}
 
 /// A part of the Payload stream and where it comes from; never empty.
 struct Piece {

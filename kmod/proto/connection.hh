@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "proto/transfer.hh"
 #include "wire/private_data.hh"
@@ -56,6 +57,14 @@ enum class ConnectOutcome : std::uint8_t {
 	/// The device is gone.
 	no_device,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(ConnectOutcome outcome) noexcept
+{
+	static constexpr const char *names[] = {"connected",	       "refused",   "host unreachable",
+						"network unreachable", "try again", "no device"};
+	return names[std::to_underlying(outcome)];
+}
 
 /// What an attempt to connect has come to. `reason` says something only where the event is `rejected`.
 [[nodiscard]] ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept;

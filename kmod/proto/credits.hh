@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace rpcordma::proto {
 
@@ -14,6 +15,13 @@ enum class Grant : std::uint8_t {
 	/// More than was asked for; taken as what was asked for.
 	above_request,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(Grant grant) noexcept
+{
+	static constexpr const char *names[] = {"usual", "zero", "above the request"};
+	return names[std::to_underlying(grant)];
+}
 
 /// How many calls may be outstanding on a connection; a new one has new credits. Not synchronised: its owner's lock covers
 /// it.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "proto/arrival.hh"
@@ -31,6 +32,15 @@ enum class Dropped : std::uint8_t {
 	/// RDMA_MSGP or RDMA_DONE (RFC 8166, 4.6.1, 4.6.2).
 	reserved_type,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(Dropped reason) noexcept
+{
+	static constexpr const char *names[] = {"shorter than a header", "unsupported version",
+						"undecodable RDMA_ERROR", "undecodable header",
+						"RDMA_MSGP or RDMA_DONE"};
+	return names[std::to_underlying(reason)];
+}
 
 /// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at.
 using Received = std::variant<ForCall, Call, Dropped>;

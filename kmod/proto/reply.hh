@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <expected>
+#include <utility>
 #include <variant>
 
 #include "wire/header.hh"
@@ -63,6 +64,24 @@ enum class ReplyError : std::uint8_t {
 	/// The RPC message is not a Reply.
 	not_a_reply,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(ReplyError error) noexcept
+{
+	static constexpr const char *names[] = {"RDMA_MSGP or RDMA_DONE",
+						"Read list in a Reply",
+						"more Write chunks than offered",
+						"other number of segments than offered",
+						"other handle or offset than offered",
+						"segment longer than offered",
+						"chunk not filled contiguously",
+						"Reply chunk not offered, or in use beside an inline Payload stream",
+						"no Payload stream",
+						"Payload stream too short",
+						"other XID in the Payload stream",
+						"RPC message is not a Reply"};
+	return names[std::to_underlying(error)];
+}
 
 /// The smallest RPC Reply in bytes: XID, message type, reply status, reject status, authentication status (RFC 5531, 9).
 inline constexpr std::uint32_t smallest_rpc_reply = 20;

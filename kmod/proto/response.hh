@@ -7,6 +7,7 @@
 #include <expected>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "wire/header.hh"
 
@@ -100,6 +101,13 @@ enum class ReplyTransfer : std::uint8_t {
 	long_reply,
 };
 
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(ReplyTransfer transfer) noexcept
+{
+	static constexpr const char *names[] = {"RDMA_MSG", "RDMA_NOMSG"};
+	return names[std::to_underlying(transfer)];
+}
+
 /// Fills a chunk's segments in order (RFC 8166, 3.4.6): calls `visit` for each that is written to, with as much of it as is
 /// written, until one says no. The chunk has room for `length` bytes. Whether none said no.
 template <typename Visitor>
@@ -128,6 +136,14 @@ enum class ReplyPlanError : std::uint8_t {
 	/// A Write chunk is too short for its item: the same.
 	item_too_long,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(ReplyPlanError error) noexcept
+{
+	static constexpr const char *names[] = {"reply fits neither a message nor its chunks", "result longer than its "
+											       "write chunk"};
+	return names[std::to_underlying(error)];
+}
 
 /// Chooses how a Reply of `size` bytes travels, whose `items` travel by Write chunks. A message is preferred: it costs
 /// no RDMA Write. `threshold` is the largest Reply in a message, header included (RFC 8166, 3.3.2).

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <utility>
 
 #include "wire/chunk.hh"
 
@@ -52,6 +53,13 @@ enum class CallTransfer : std::uint8_t {
 	position_zero,
 };
 
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(CallTransfer transfer) noexcept
+{
+	static constexpr const char *names[] = {"inline", "Read chunk", "Position Zero Read chunk"};
+	return names[std::to_underlying(transfer)];
+}
+
 enum class ReplyRoom : std::uint8_t {
 	/// The largest Reply fits inline.
 	inline_message,
@@ -60,6 +68,13 @@ enum class ReplyRoom : std::uint8_t {
 	/// A Reply chunk for the whole Payload stream.
 	reply_chunk,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(ReplyRoom room) noexcept
+{
+	static constexpr const char *names[] = {"inline", "Write chunk", "Reply chunk"};
+	return names[std::to_underlying(room)];
+}
 
 /// One transaction's transfers, before any memory is registered.
 struct Plan {
@@ -81,6 +96,13 @@ enum class PlanError : std::uint8_t {
 	/// Even RDMA_NOMSG would not fit the call inline threshold, for its number of segments.
 	header_too_large,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(PlanError error) noexcept
+{
+	static constexpr const char *names[] = {"header above the inline threshold"};
+	return names[std::to_underlying(error)];
+}
 
 /// Chooses the transfers of one transaction. Inline is preferred, then reduction, then a long message; the header's
 /// exact size for the segments at hand is taken into account.
@@ -114,6 +136,13 @@ enum class PlacementError : std::uint8_t {
 	/// The Reply is larger than the room that the upper layer gave.
 	too_large,
 };
+
+/// For trace events and the log: scripts look for these words (Documentation/administration.rst).
+[[nodiscard]] inline const char *name_of(PlacementError error) noexcept
+{
+	static constexpr const char *names[] = {"larger than the room for it"};
+	return names[std::to_underlying(error)];
+}
 
 /// Places a Reply of which `inline_size` bytes came in the message and `written` bytes came by the Write chunk, zero
 /// where it was not used.

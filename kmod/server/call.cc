@@ -5,7 +5,6 @@
 #include "kernel/trace.hh"
 #include "proto/eligibility.hh"
 #include "server/connection.hh"
-#include "verbs/names.hh"
 
 namespace rpcordma::server {
 
@@ -106,7 +105,7 @@ int Connection::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 		return 0;
 	}
 	if (const auto *const ignored = std::get_if<proto::Ignored>(&arrival))
-		ignore(buffer, verbs::name_of(*ignored));
+		ignore(buffer, name_of(*ignored));
 	else
 		ignore(buffer, "reply in the reverse direction");
 	forget(buffer);
@@ -134,8 +133,8 @@ int Connection::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, s
 	};
 	const auto assembly = proto::Assembly::of(call->call, limits);
 	if (!assembly)
-		return refuse(*call, verbs::name_of(assembly.error()));
-	rpcordma_trace_call_received(peer(), static_cast<u32>(call->call.xid), verbs::name_of(assembly->shape()),
+		return refuse(*call, name_of(assembly.error()));
+	rpcordma_trace_call_received(peer(), static_cast<u32>(call->call.xid), name_of(assembly->shape()),
 				     call->call.credits, static_cast<u32>(call->call.payload.size()),
 				     chunks.reads.count(), assembly->size());
 	if (chunks.any()) {
@@ -257,7 +256,7 @@ int Connection::refuse(ServedCall &call, const char *reason) noexcept
 
 void Connection::refuse(const proto::Refused &message, bool is_outstanding) noexcept
 {
-	rpcordma_trace_error_sent(peer(), static_cast<u32>(message.xid), verbs::name_of(message.with), message.version);
+	rpcordma_trace_error_sent(peer(), static_cast<u32>(message.xid), name_of(message.with), message.version);
 	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_KERNEL);
 	if (!buffer)
 		return endpoint_->lose("memory", "for a message");

@@ -7,7 +7,6 @@
 #include "kernel/trace.hh"
 #include "proto/reserved_ports.hh"
 #include "server/listener.hh"
-#include "verbs/names.hh"
 
 namespace rpcordma::server {
 
@@ -80,7 +79,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 	auto endpoint = verbs::Endpoint::adopt(request.id, request.requester, wishes, *this,
 					       [&request] { return !request.is_gone; });
 	if (!endpoint) {
-		rpcordma_trace_connect_failed(peer(), verbs::name_of(endpoint.error()));
+		rpcordma_trace_connect_failed(peer(), name_of(endpoint.error()));
 		return false;
 	}
 	endpoint_ = std::move(*endpoint);

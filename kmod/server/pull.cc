@@ -5,7 +5,6 @@
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
-#include "verbs/names.hh"
 
 namespace rpcordma::server {
 
@@ -186,7 +185,7 @@ int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
 	if (!proto::payload_is_call(head, call.call.xid))
 		return refuse(call, "no call with the XID of the header");
 	if (!assembly.is_eligible_by(head))
-		return refuse(call, verbs::name_of(proto::CallError::not_eligible));
+		return refuse(call, name_of(proto::CallError::not_eligible));
 	return present(call, head, rqst);
 }
 

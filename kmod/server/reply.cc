@@ -4,7 +4,6 @@
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
-#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::server {
@@ -54,7 +53,7 @@ int Connection::send(svc_rqst *rqst) noexcept
 	const auto plan = proto::plan_reply(reply_size, call.items, call.call.chunks,
 					    endpoint_->agreement().inline_thresholds.reply);
 	if (!plan) {
-		rpcordma_trace_call_refused(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.error()));
+		rpcordma_trace_call_refused(peer(), static_cast<u32>(call.call.xid), name_of(plan.error()));
 		refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
 		       std::exchange(call.is_outstanding, false));
 		return 0;
@@ -92,7 +91,7 @@ bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPl
 		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
 			invalidate = std::to_underlying(*handle);
 	}
-	rpcordma_trace_reply_sent(peer(), static_cast<u32>(call.call.xid), verbs::name_of(plan.transfer), size,
+	rpcordma_trace_reply_sent(peer(), static_cast<u32>(call.call.xid), name_of(plan.transfer), size,
 				  field::xdr_buf::len(&reply), push ? push->transfers.size() : 0,
 				  invalidate.value_or(0));
 	if (!push)

@@ -10,7 +10,6 @@
 #include "kernel/trace.hh"
 #include "server/connection.hh"
 #include "server/operations.h"
-#include "verbs/names.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::server {
@@ -124,11 +123,10 @@ int Connection::send_reverse(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const std::uint32_t message_size = fill_reverse(*plan, rqst, offered.get(), buffer->bytes());
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
 	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += size;
-	rpcordma_trace_reverse_call_sent(peer(), static_cast<u32>(xid), size,
-					 verbs::name_of(plan->is_long ? proto::CallTransfer::position_zero :
-									proto::CallTransfer::inline_message),
-					 verbs::name_of(plan->has_reply_chunk ? proto::ReplyRoom::reply_chunk :
-										proto::ReplyRoom::inline_message));
+	rpcordma_trace_reverse_call_sent(
+		peer(), static_cast<u32>(xid), size,
+		name_of(plan->is_long ? proto::CallTransfer::position_zero : proto::CallTransfer::inline_message),
+		name_of(plan->has_reply_chunk ? proto::ReplyRoom::reply_chunk : proto::ReplyRoom::inline_message));
 	if (!offered)
 		return endpoint_->sends().post(*buffer, message_size, {}, {}) ? 0 : -kernel::ENOTCONN;
 	kernel::Guard guard(lock_);
@@ -265,9 +263,8 @@ bool Connection::take_offered_reply(const verbs::ReceiveBuffer &buffer) noexcept
  * 4.5). */
 void Connection::discard_reverse_reply(wire::Xid xid, proto::ReplyError reason) noexcept
 {
-	rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), verbs::name_of(reason));
-	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", peer(), static_cast<u32>(xid),
-			  verbs::name_of(reason));
+	rpcordma_trace_reverse_reply_unmatched(peer(), static_cast<u32>(xid), name_of(reason));
+	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", peer(), static_cast<u32>(xid), name_of(reason));
 }
 
 /* Which Call has lost memory is unknown. */
