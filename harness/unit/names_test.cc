@@ -25,7 +25,8 @@ TEST(Names, OfReplyError_AreTheDocumentedOnes)
 	EXPECT_STREQ(name_of(ReplyError::segment_changed), "other handle or offset than offered");
 	EXPECT_STREQ(name_of(ReplyError::segment_too_long), "segment longer than offered");
 	EXPECT_STREQ(name_of(ReplyError::not_contiguous), "chunk not filled contiguously");
-	EXPECT_STREQ(name_of(ReplyError::reply_chunk), "Reply chunk not offered, or in use beside an inline Payload stream");
+	EXPECT_STREQ(name_of(ReplyError::reply_chunk), "Reply chunk not offered, or in use beside an inline Payload "
+						       "stream");
 	EXPECT_STREQ(name_of(ReplyError::no_payload), "no Payload stream");
 	EXPECT_STREQ(name_of(ReplyError::payload_too_short), "Payload stream too short");
 	EXPECT_STREQ(name_of(ReplyError::xid_mismatch), "other XID in the Payload stream");
@@ -101,7 +102,8 @@ TEST(Names, OfCallError_AreTheDocumentedOnes)
 	EXPECT_STREQ(name_of(CallError::too_large), "larger than the largest call");
 	EXPECT_STREQ(name_of(CallError::position_unaligned), "Position is no multiple of four");
 	EXPECT_STREQ(name_of(CallError::position_outside), "Position outside the Payload stream");
-	EXPECT_STREQ(name_of(CallError::position_zero_beside_payload), "Position Zero Read chunk beside an inline Payload stream");
+	EXPECT_STREQ(name_of(CallError::position_zero_beside_payload), "Position Zero Read chunk beside an inline "
+								       "Payload stream");
 	EXPECT_STREQ(name_of(CallError::no_payload), "no Payload stream");
 	EXPECT_STREQ(name_of(CallError::too_small), "too small");
 	EXPECT_STREQ(name_of(CallError::not_eligible), "Read chunk for an item that is not DDP-eligible");

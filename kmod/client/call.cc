@@ -363,7 +363,7 @@ void Transport::trace_advertised(const Request &request, const rpc_rqst *rqst, c
 {
 	const auto trace = [&](const char *chunk, u32 position, const wire::Segment &segment) {
 		rpcordma_trace_segment_advertised(peer(), static_cast<u32>(xid_of(rqst)), chunk, position,
-						  static_cast<u32>(segment.handle), segment.length, segment.offset);
+						  segment.length, segment.offset, static_cast<u32>(segment.handle));
 	};
 	for (const wire::ReadSegment &segment : std::span(request.read_segments_).first(request.read_count_))
 		trace(name_of(plan.call), static_cast<u32>(segment.position), segment.target);

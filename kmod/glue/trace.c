@@ -8,14 +8,21 @@
 
 #include "kernel/glue.h"
 
-#define EVENT(name, parameters, arguments)       \
-	void rpcordma_trace_##name parameters;   \
-	void rpcordma_trace_##name parameters    \
-	{                                        \
-		trace_rpcordma_##name arguments; \
+#undef EVENT
+#define EVENT(name, format, ...)                                                                       \
+	void rpcordma_trace_##name(const struct sockaddr *peer EACH(RPCORDMA_PARAMETER, __VA_ARGS__)); \
+	void rpcordma_trace_##name(const struct sockaddr *peer EACH(RPCORDMA_PARAMETER, __VA_ARGS__))  \
+	{                                                                                              \
+		trace_rpcordma_##name(peer EACH(RPCORDMA_ARGUMENT, __VA_ARGS__));                      \
 	}
 #include "kernel/trace.def"
 #undef EVENT
+
+void rpcordma_trace_registrations_made(const char *device, u32 made, u32 total);
+void rpcordma_trace_registrations_made(const char *device, u32 made, u32 total)
+{
+	trace_rpcordma_registrations_made(device, made, total);
+}
 
 bool rpcordma_traces_segments(void)
 {

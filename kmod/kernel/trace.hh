@@ -2,8 +2,23 @@
 /* The trace events: a function rpcordma_trace_<name>() for each row of trace.def. */
 #pragma once
 
+#include "kernel/each.h"
 #include "kernel/glue.h"
 
-#define EVENT(name, parameters, arguments) extern "C" void rpcordma_trace_##name parameters;
+#define RPCORDMA_TYPE_text const char *
+#define RPCORDMA_TYPE_int int
+#define RPCORDMA_TYPE_u32 u32
+#define RPCORDMA_TYPE_u64 u64
+#define RPCORDMA_PARAMETER(type, name) , RPCORDMA_TYPE_##type name
+#define EVENT(name, format, ...) \
+	extern "C" void rpcordma_trace_##name(const sockaddr *peer EACH(RPCORDMA_PARAMETER, __VA_ARGS__));
 #include "kernel/trace.def"
 #undef EVENT
+#undef RPCORDMA_PARAMETER
+#undef RPCORDMA_TYPE_text
+#undef RPCORDMA_TYPE_int
+#undef RPCORDMA_TYPE_u32
+#undef RPCORDMA_TYPE_u64
+
+/* One that has no peer. */
+extern "C" void rpcordma_trace_registrations_made(const char *device, u32 made, u32 total);
