@@ -112,7 +112,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 		return -kernel::ENOTCONN;
 	/* What has no buffer of ours is a Reply of the reverse direction. */
 	if (!field::rpc_rqst::rq_buffer(rqst))
-		return send_reverse_reply(rqst);
+		return reverse_.send(rqst);
 	/* A Call that is sent again on the same connection would take a second credit for one reply. */
 	if (field::rpc_rqst::rq_connect_cookie(rqst) == field::rpc_xprt::connect_cookie(xprt_)) {
 		rpcordma_trace_disconnect(peer(), "retransmission", "");
@@ -170,7 +170,7 @@ int Transport::wait_for_room(std::uint32_t seen) noexcept
 }
 
 /* For now: the Call is tried again. */
-Transport::Sent Transport::held(const rpc_rqst *rqst, const char *reason, Sent result) noexcept
+Sent Transport::held(const rpc_rqst *rqst, const char *reason, Sent result) noexcept
 {
 	rpcordma_trace_call_held(peer(), static_cast<u32>(xid_of(rqst)), reason);
 	return result;
@@ -180,11 +180,10 @@ void Transport::room() noexcept
 {
 	room_events_.fetch_add(1);
 	xprt_write_space(xprt_);
-	if (reverse_waits_.load()) [[unlikely]]
-		post_reverse();
+	reverse_.room();
 }
 
-Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
+Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 {
 	if (const auto obstacle = prepare(rqst))
 		return *obstacle;
@@ -231,7 +230,7 @@ Transport::Sent Transport::transmit(Request &request, rpc_rqst *rqst) noexcept
 }
 
 /* A credit, a Receive for the Reply, and pages for what it brings. Returns what the Call has to wait for. */
-std::optional<Transport::Sent> Transport::prepare(rpc_rqst *rqst) noexcept
+std::optional<Sent> Transport::prepare(rpc_rqst *rqst) noexcept
 {
 	std::uint32_t receives;
 	{
@@ -242,7 +241,7 @@ std::optional<Transport::Sent> Transport::prepare(rpc_rqst *rqst) noexcept
 				give_up("credits held by abandoned calls");
 			return held(rqst, "credits", Sent::no_room);
 		}
-		receives = in_flight_ + 1 + reverse_receives();
+		receives = in_flight_ + 1 + reverse_.receives();
 	}
 	if (endpoint_->receives().provide(receives, verbs::receive_batch, kernel::GFP_ATTEMPT) < receives)
 		return held(rqst, "receives", Sent::no_memory);

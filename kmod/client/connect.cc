@@ -53,19 +53,13 @@ void Transport::connect(rpc_task *task) noexcept
 void Transport::attempt() noexcept
 {
 	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
-	std::uint32_t receives;
-	{
-		kernel::Guard guard(lock_);
-		reverse_awaited_ = reverse_sessions_ != 0;
-		receives = reverse_receives();
-	}
 	const verbs::EndpointWishes wishes{
 		.network = field::rpc_xprt::xprt_net(xprt_),
 		.destination = reinterpret_cast<const sockaddr *>(&field::rpc_xprt::addr(xprt_)),
 		.source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) : nullptr,
 		.reserved_port = rpcordma_xprt_wants_reserved_port(xprt_),
 		.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
-		.reverse_receives = receives,
+		.reverse_receives = reverse_.wanted_receives(),
 		.reverse_transfers = most_reverse_segments,
 		.own = {.send_size = rpcordma_max_inline_write,
 			.receive_size = rpcordma_max_inline_read,
@@ -116,10 +110,10 @@ proto::ConnectOutcome Transport::connect_to(const verbs::EndpointWishes &wishes)
 		in_flight_ = 0;
 		abandoned_ = 0;
 		unclaimed_ = 0;
-		reverse_unanswered_ = 0;
 		connection_++;
 		__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
 	}
+	reverse_.connected();
 	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
 	if (outcome != proto::ConnectOutcome::connected)
 		drop_endpoint();
@@ -139,7 +133,7 @@ void Transport::drop_endpoint() noexcept
 		return;
 	endpoint_->stop();
 	sweep();
-	sweep_reverse();
+	reverse_.sweep();
 	/* Under the lock for those who look, but not destroyed under it. */
 	kernel::Owned<verbs::Endpoint> old;
 	std::uint32_t calls;
@@ -150,6 +144,15 @@ void Transport::drop_endpoint() noexcept
 		calls = in_flight_;
 	}
 	rpcordma_trace_disconnected(peer(), calls);
+}
+
+std::size_t Transport::reverse_size() noexcept
+{
+	kernel::Guard guard(lock_);
+	const std::uint32_t threshold = endpoint_ ? std::min(endpoint_->agreement().inline_thresholds.call,
+							     endpoint_->agreement().inline_thresholds.reply) :
+						    RPCRDMA_V1_DEFAULT_INLINE;
+	return std::min<std::size_t>(threshold, kernel::PAGE_SIZE) - wire::chunks_size(0, 0, 0) - RPCRDMA_V1_FIXED_SIZE;
 }
 
 /* The queue pair is drained: no peer reaches anything any more, and no completion comes. */

@@ -47,7 +47,6 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 {
 	if (source)
 		__builtin_memcpy(wanted_source_.get(), source, source_length);
-	rpc_init_wait_queue(reverse_replies_.get(), "reverse replies");
 	rpc_init_wait_queue(fences_.get(), "fences");
 	rpcordma_delayed_work_init(connect_work_.get(), [](work_struct *work) {
 		kernel::owner_of(&Transport::connect_work_, rpcordma_delayed_work_of(work))->attempt();
@@ -57,9 +56,7 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 Transport::~Transport()
 {
 	rpc_destroy_wait_queue(fences_.get());
-	rpc_destroy_wait_queue(reverse_replies_.get());
 	free_.delete_all();
-	reverse_free_.delete_all();
 }
 
 int Transport::print_source(char *buffer, std::size_t size) noexcept
@@ -147,7 +144,7 @@ void rpcordma_client_connect(rpc_xprt *xprt, rpc_task *task)
 
 rpc_wait_queue *rpcordma_client_reverse_replies(rpc_xprt *xprt)
 {
-	return Transport::of(xprt).reverse_replies();
+	return Transport::of(xprt).reverse().replies();
 }
 
 int rpcordma_client_buf_alloc(rpc_task *task)
@@ -204,7 +201,7 @@ unsigned short rpcordma_client_source_port(rpc_xprt *xprt)
 
 int rpcordma_client_bc_setup(rpc_xprt *xprt, unsigned int sessions)
 {
-	Transport::of(xprt).open_reverse(sessions);
+	Transport::of(xprt).reverse().open(sessions);
 	return 0;
 }
 
@@ -222,11 +219,11 @@ void rpcordma_client_bc_free_rqst(rpc_rqst *rqst)
 {
 	rpc_xprt *const xprt = field::rpc_rqst::rq_xprt(rqst);
 
-	Transport::of(xprt).keep_reverse(client::ReverseRequest::of(rqst));
+	Transport::of(xprt).reverse().keep(client::ReverseRequest::of(rqst));
 	xprt_put(xprt);
 }
 
 void rpcordma_client_bc_destroy(rpc_xprt *xprt, unsigned int sessions)
 {
-	Transport::of(xprt).close_reverse(sessions);
+	Transport::of(xprt).reverse().close(sessions);
 }

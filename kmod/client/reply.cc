@@ -56,7 +56,7 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 			   [&](const proto::ForCall &message) { reply(message, buffer); },
 			   [&](const proto::Call &call) {
 				   check_stray_invalidation(buffer);
-				   reverse_call(call, buffer.message());
+				   reverse_.take(call, buffer.message());
 				   endpoint_->receives().give_back(buffer);
 			   },
 			   [&](proto::Dropped reason) {
@@ -84,7 +84,7 @@ void Transport::keep_receives() noexcept
 	std::uint32_t needed;
 	{
 		kernel::Guard guard(lock_);
-		needed = in_flight_ + reverse_receives();
+		needed = in_flight_ + reverse_.receives();
 	}
 	(void)endpoint_->receives().provide(needed, 0, kernel::GFP_ATTEMPT);
 }

@@ -20,6 +20,9 @@ class Transport;
 /* The XID of an RPC, in the byte order of this machine. */
 [[nodiscard]] wire::Xid xid_of(const rpc_rqst *rqst) noexcept;
 
+/* What became of an attempt to send. Too large is also what the device can never register. */
+enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
+
 /* Owned by sunrpc's request while that has an rq_buffer, else by the transport's pool. */
 class Request final : public kernel::Heap, public kernel::ListNode<Request>, private verbs::Signal {
     public:

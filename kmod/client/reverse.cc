@@ -21,8 +21,6 @@ namespace {
 constexpr unsigned long service_patience = 30 * kernel::HZ;
 /* The largest Payload stream of a Call, in bytes: callbacks take a few hundred. */
 constexpr std::uint32_t largest_stream = 16 * proto::page_size;
-/* sunrpc takes the memory for a Reply to be a page. */
-constexpr std::size_t reply_size = kernel::PAGE_SIZE;
 /* Why a connection is closed on which a Call cannot be answered. */
 constexpr const char *no_memory = "no memory for the reverse direction";
 
@@ -49,126 +47,92 @@ class BlockReader {
 
 } // namespace
 
-ReverseRequest::ReverseRequest(Transport &owner) noexcept
-	: Signal([](Signal &signal) noexcept {
-		auto &request = static_cast<ReverseRequest &>(signal);
-		request.owner_.reverse_moved(request);
-	})
-	, owner_(owner)
+ReverseResponder::ReverseResponder(Transport &owner) noexcept
+	: owner_(owner)
 {
+	rpc_init_wait_queue(replies_.get(), "reverse replies");
 }
 
-ReverseRequest *ReverseRequest::make(Transport &owner, std::size_t size, gfp_t gfp) noexcept
+ReverseResponder::~ReverseResponder()
 {
-	kernel::Owned<ReverseRequest> request(new (gfp) ReverseRequest(owner));
-	if (!request)
-		return nullptr;
-	request->message_ = kernel::Block(size, gfp);
-	request->reply_ = kernel::Block(reply_size, gfp);
-	if (!request->message_ || !request->reply_)
-		return nullptr;
-	return request.release();
+	rpc_destroy_wait_queue(replies_.get());
+	free_.delete_all();
 }
 
-ReverseRequest &ReverseRequest::of(rpc_rqst *rqst) noexcept
+std::uint32_t ReverseResponder::wanted_receives() noexcept
 {
-	return *kernel::owner_of(&ReverseRequest::rqst_, rqst);
+	kernel::Guard guard(lock_);
+	awaited_ = sessions_ != 0;
+	return receives();
 }
 
-void ReverseRequest::hold(wire::Bytes message) noexcept
+void ReverseResponder::connected() noexcept
 {
-	__builtin_memcpy(message_.data(), message.data(), message.size());
-	const proto::Received received = proto::classify_received(message_.span().first(message.size()));
-	call_ = std::get<proto::Call>(received);
-	moved_ = {};
-	state_ = State::served;
+	kernel::Guard guard(lock_);
+	unanswered_ = 0;
+	connection_++;
 }
 
-bool ReverseRequest::make_room(std::size_t size, gfp_t gfp) noexcept
+void ReverseResponder::room() noexcept
 {
-	moved_ = kernel::Block(size, gfp);
-	return static_cast<bool>(moved_);
-}
-
-rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept
-{
-	rpc_rqst *const rqst = rqst_.get();
-	__builtin_memset(rqst, 0, kernel::Layout<rpc_rqst>::size);
-	field::rpc_rqst::rq_xprt(rqst) = xprt;
-	field::rpc_rqst::rq_bc_pa_state(rqst) = 1ul << kernel::RPC_BC_PA_IN_USE;
-	field::rpc_rqst::rq_xid(rqst) = __builtin_bswap32(static_cast<u32>(call_.xid));
-	/* To sunrpc, one that is in front of all that wait for credits. */
-	field::rpc_rqst::rq_cong(rqst) = 1;
-
-	const wire::Bytes payload = stream();
-	const auto size = static_cast<unsigned int>(payload.size());
-	xdr_buf &call = field::rpc_rqst::rq_rcv_buf(rqst);
-	field::xdr_buf::head(&call) = const_cast<std::byte *>(payload.data());
-	field::xdr_buf::head_length(&call) = size;
-	field::xdr_buf::buflen(&call) = size;
-	field::xdr_buf::len(&call) = size;
-	field::xdr_buf::len(&field::rpc_rqst::rq_private_buf(rqst)) = size;
-
-	xdr_buf &reply = field::rpc_rqst::rq_snd_buf(rqst);
-	field::xdr_buf::head(&reply) = reply_.data();
-	field::xdr_buf::head_length(&reply) = reply_.size();
-	field::xdr_buf::buflen(&reply) = static_cast<unsigned int>(reply_.size());
-	return rqst;
+	if (waits_.load()) [[unlikely]]
+		post();
 }
 
 /* A Call beyond the credits that were granted is dropped. Any other is answered, or the connection is closed, which tells the
  * responder that no answer comes (rfc5666bis-04, 5.5.4). */
-void Transport::reverse_call(const proto::Call &call, wire::Bytes message) noexcept
+void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexcept
 {
-	if (!take_reverse_credit())
-		return rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(call.xid), "credits or memory");
-	ReverseRequest *const request = reverse_request(message.size());
+	if (!take_credit())
+		return rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(call.xid),
+							   "credits or memory");
+	ReverseRequest *const request = make_request(message.size());
 	if (!request) {
-		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(call.xid), "credits or memory");
-		return give_up(no_memory);
+		rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(call.xid), "credits or memory");
+		return owner_.give_up(no_memory);
 	}
 	request->hold(message);
 	const wire::Chunks &chunks = request->call().chunks;
-	if (chunks.any() && !has_reverse_session())
-		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, "chunks for nobody");
-	if (!chunks.reads.empty() && endpoint_->reads() == 0)
-		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, "no RDMA Reads are offered");
-	const auto assembly =
-		proto::Assembly::of(request->call(), {.stream = largest_stream,
-						      .segments = most_reverse_segments,
-						      .room_segments = most_reverse_segments,
-						      .reply_threshold = endpoint_->agreement().inline_thresholds.call,
-						      .eligible_only = true});
+	if (chunks.any() && !has_session())
+		return refuse(*request, ReverseRequest::Refusal::chunks, "chunks for nobody");
+	if (!chunks.reads.empty() && owner_.endpoint_->reads() == 0)
+		return refuse(*request, ReverseRequest::Refusal::chunks, "no RDMA Reads are offered");
+	const auto assembly = proto::Assembly::of(
+		request->call(), {.stream = largest_stream,
+				  .segments = most_reverse_segments,
+				  .room_segments = most_reverse_segments,
+				  .reply_threshold = owner_.endpoint_->agreement().inline_thresholds.call,
+				  .eligible_only = true});
 	if (!assembly)
-		return refuse_reverse(*request, ReverseRequest::Refusal::chunks, name_of(assembly.error()));
-	rpcordma_trace_reverse_call_received(peer(), static_cast<u32>(call.xid), name_of(assembly->shape()),
+		return refuse(*request, ReverseRequest::Refusal::chunks, name_of(assembly.error()));
+	rpcordma_trace_reverse_call_received(owner_.peer(), static_cast<u32>(call.xid), name_of(assembly->shape()),
 					     call.credits, static_cast<u32>(call.payload.size()), chunks.reads.count(),
 					     assembly->size());
 	if (assembly->shape() == proto::CallShape::in_message)
-		return serve_reverse(*request);
-	pull_reverse(*request, *assembly);
+		return serve(*request);
+	pull(*request, *assembly);
 }
 
-bool Transport::take_reverse_credit() noexcept
+bool ReverseResponder::take_credit() noexcept
 {
 	kernel::Guard guard(lock_);
-	if (reverse_unanswered_ == reverse_credits)
+	if (unanswered_ == reverse_credits)
 		return false;
-	reverse_unanswered_++;
+	unanswered_++;
 	return true;
 }
 
 /* One for a message of that size, whose credit is taken; null, with the credit given back, where there is none. */
-ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
+ReverseRequest *ReverseResponder::make_request(std::size_t size) noexcept
 {
 	ReverseRequest *request = nullptr;
 	bool may_have_one;
 	{
 		kernel::Guard guard(lock_);
-		may_have_one = reverse_in_use_ < most_reverse_requests;
+		may_have_one = in_use_ < most_reverse_requests;
 		if (may_have_one) {
-			reverse_in_use_++;
-			request = reverse_free_.pop_front();
+			in_use_++;
+			request = free_.pop_front();
 		}
 	}
 	if (request && request->size() < size) {
@@ -183,115 +147,115 @@ ReverseRequest *Transport::reverse_request(std::size_t size) noexcept
 		request->connection_ = connection_;
 		return request;
 	}
-	reverse_unanswered_--;
+	unanswered_--;
 	if (may_have_one)
-		reverse_in_use_--;
+		in_use_--;
 	return nullptr;
 }
 
 /* Before its answer is sent: the responder may make use of the credit as soon as it has that. */
-void Transport::give_credit_back(ReverseRequest &request) noexcept
+void ReverseResponder::give_credit_back(ReverseRequest &request) noexcept
 {
 	if (std::exchange(request.holds_credit_, false) && request.connection_ == connection_)
-		reverse_unanswered_--;
+		unanswered_--;
 }
 
-bool Transport::has_reverse_session() noexcept
+bool ReverseResponder::has_session() noexcept
 {
 	kernel::Guard guard(lock_);
-	return reverse_sessions_ != 0;
+	return sessions_ != 0;
 }
 
-void Transport::pull_reverse(ReverseRequest &request, const proto::Assembly &assembly) noexcept
+void ReverseResponder::pull(ReverseRequest &request, const proto::Assembly &assembly) noexcept
 {
 	if (!request.make_room(assembly.size(), kernel::GFP_ATTEMPT))
-		return lose_reverse(request);
+		return lose(request);
 	std::byte *const stream = request.moved_.data();
 	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
 		std::byte *const to = stream + piece->offset;
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source)) {
 			__builtin_memcpy(to, bytes->data(), bytes->size());
-		} else if (!move_reverse(request, std::get<wire::Segment>(piece->source), BlockReader(to),
-					 verbs::Direction::read)) {
-			return lose_reverse(request);
+		} else if (!move(request, std::get<wire::Segment>(piece->source), BlockReader(to),
+				 verbs::Direction::read)) {
+			return lose(request);
 		}
 	}
-	if (!prepare_reverse(request))
-		return lose_reverse(request);
-	if (verbs::requests_of(request.transfers_) > endpoint_->sends().longest_chain())
-		return refuse_reverse(request, ReverseRequest::Refusal::chunks, "too many segments");
+	if (!prepare(request))
+		return lose(request);
+	if (verbs::requests_of(request.transfers_) > owner_.endpoint_->sends().longest_chain())
+		return refuse(request, ReverseRequest::Refusal::chunks, "too many segments");
 	verbs::Chain chain = verbs::chain_of(request.transfers_);
-	request.watch(endpoint_->sends(), chain);
+	request.watch(owner_.endpoint_->sends(), chain);
 	request.reads_ = chain;
-	wait_for_reverse_room(request, ReverseRequest::State::pulling);
+	wait_for_room(request, ReverseRequest::State::pulling);
 }
 
-void Transport::wait_for_reverse_room(ReverseRequest &request, ReverseRequest::State state) noexcept
+void ReverseResponder::wait_for_room(ReverseRequest &request, ReverseRequest::State state) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
 		request.state_ = state;
-		reverse_waiting_.push_back(request);
-		reverse_waits_.store(true);
+		waiting_.push_back(request);
+		waits_.store(true);
 	}
-	post_reverse();
+	post();
 }
 
 /* Makes an RDMA Read or Write. There is one of the connection's for each segment of each request. */
 template <typename Next>
-bool Transport::move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
-			     verbs::Direction direction) noexcept
+bool ReverseResponder::move(ReverseRequest &request, const wire::Segment &segment, Next next,
+			    verbs::Direction direction) noexcept
 {
-	const verbs::Remote remote{endpoint_->queue_pair(), endpoint_->port(), segment, direction};
-	return reverse_transfers_.append(remote, segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next,
-					 request.transfers_);
+	const verbs::Remote remote{owner_.endpoint_->queue_pair(), owner_.endpoint_->port(), segment, direction};
+	return transfers_.append(remote, segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next,
+				 request.transfers_);
 }
 
 /* Maps the memory of all of them. */
-bool Transport::prepare_reverse(ReverseRequest &request) noexcept
+bool ReverseResponder::prepare(ReverseRequest &request) noexcept
 {
 	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
-	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
+	const unsigned int scope = rpcordma_reclaim_scope_enter(owner_.carries_swap());
 	const int error = verbs::prepare(request.transfers_);
 	rpcordma_reclaim_scope_leave(scope);
 	return error == 0;
 }
 
 /* Posts what the send queue has room for now. The rest has its turn when there is more. */
-void Transport::post_reverse() noexcept
+void ReverseResponder::post() noexcept
 {
 	for (;;) {
 		ReverseRequest *request;
 		{
 			kernel::Guard guard(lock_);
-			request = reverse_waiting_.front();
+			request = waiting_.front();
 			if (!request)
-				return reverse_waits_.store(false);
+				return waits_.store(false);
 			const bool is_refused = request->state_ == ReverseRequest::State::refused;
-			if (!endpoint_->sends().reserve(is_refused ? 1 : request->reads_.count))
+			if (!owner_.endpoint_->sends().reserve(is_refused ? 1 : request->reads_.count))
 				return;
-			reverse_waiting_.remove(*request);
+			waiting_.remove(*request);
 			if (!is_refused) {
-				reverse_moving_.push_back(*request);
-				/* Where it fails, the connection is being closed: sweep_reverse() will come by. */
-				(void)endpoint_->sends().post(request->reads_, *request);
+				moving_.push_back(*request);
+				/* Where it fails, the connection is being closed: sweep() will come by. */
+				(void)owner_.endpoint_->sends().post(request->reads_, *request);
 				continue;
 			}
 		}
 		send_refusal(*request);
-		keep_reverse(*request);
+		keep(*request);
 	}
 }
 
 /* In the context of the completion queue. */
-void Transport::reverse_moved(ReverseRequest &request) noexcept
+void ReverseResponder::moved(ReverseRequest &request) noexcept
 {
-	reverse_transfers_.finish(request.transfers_);
+	transfers_.finish(request.transfers_);
 	bool is_pulled;
 	{
 		kernel::Guard guard(lock_);
-		reverse_moving_.remove(request);
+		moving_.remove(request);
 		is_pulled = request.state_ == ReverseRequest::State::pulling;
 		if (request.state_ == ReverseRequest::State::released)
 			recycle(request);
@@ -300,102 +264,102 @@ void Transport::reverse_moved(ReverseRequest &request) noexcept
 	}
 	if (!is_pulled)
 		return;
-	if (endpoint_->is_lost())
-		return drop_reverse(request, "connection lost");
-	serve_reverse(request);
+	if (owner_.endpoint_->is_lost())
+		return drop(request, "connection lost");
+	serve(request);
 }
 
-void Transport::serve_reverse(ReverseRequest &request) noexcept
+void ReverseResponder::serve(ReverseRequest &request) noexcept
 {
 	if (!proto::payload_is_call(request.stream(), request.call().xid))
-		return refuse_reverse(request, ReverseRequest::Refusal::chunks, "no call with the XID of the header");
-	rpc_rqst *const rqst = request.give(xprt_);
+		return refuse(request, ReverseRequest::Refusal::chunks, "no call with the XID of the header");
+	rpc_rqst *const rqst = request.give(owner_.xprt_);
 	bool served;
 	{
-		/* The service does not end while there is a session: see close_reverse(). */
+		/* The service does not end while there is a session: see close(). */
 		kernel::Guard guard(lock_);
-		served = reverse_sessions_ != 0 && rpcordma_reverse_enqueue(xprt_, rqst);
+		served = sessions_ != 0 && rpcordma_reverse_enqueue(owner_.xprt_, rqst);
 	}
 	if (!served)
-		refuse_reverse(request, ReverseRequest::Refusal::unserved, "nobody serves it");
+		refuse(request, ReverseRequest::Refusal::unserved, "nobody serves it");
 }
 
 /* Answers it when there is room for that: it keeps its credit until then, so that few wait. */
-void Transport::refuse_reverse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
+void ReverseResponder::refuse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
 {
-	rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(request.call().xid), reason);
-	reverse_transfers_.finish(request.transfers_);
+	rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(request.call().xid), reason);
+	transfers_.finish(request.transfers_);
 	request.refusal_ = refusal;
-	wait_for_reverse_room(request, ReverseRequest::State::refused);
+	wait_for_room(request, ReverseRequest::State::refused);
 }
 
 /* There is no memory to carry it out, and waiting for some is not for this context. */
-void Transport::lose_reverse(ReverseRequest &request) noexcept
+void ReverseResponder::lose(ReverseRequest &request) noexcept
 {
-	drop_reverse(request, "credits or memory");
-	give_up(no_memory);
+	drop(request, "credits or memory");
+	owner_.give_up(no_memory);
 }
 
-void Transport::drop_reverse(ReverseRequest &request, const char *reason) noexcept
+void ReverseResponder::drop(ReverseRequest &request, const char *reason) noexcept
 {
-	rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(request.call().xid), reason);
-	reverse_transfers_.finish(request.transfers_);
-	keep_reverse(request);
+	rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(request.call().xid), reason);
+	transfers_.finish(request.transfers_);
+	keep(request);
 }
 
 /* A responder cannot make a connection: this one stays while it may have something to say (RFC 8167, 5.4). */
-void Transport::open_reverse(unsigned int sessions) noexcept
+void ReverseResponder::open(unsigned int sessions) noexcept
 {
 	kernel::Guard guard(lock_);
-	if (reverse_sessions_ == 0)
-		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(xprt_), 0);
-	reverse_sessions_ += sessions;
-	reverse_awaited_ = true;
+	if (sessions_ == 0)
+		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(owner_.xprt_), 0);
+	sessions_ += sessions;
+	awaited_ = true;
 }
 
-void Transport::close_reverse(unsigned int sessions) noexcept
+void ReverseResponder::close(unsigned int sessions) noexcept
 {
 	kernel::Completion idle;
 	{
 		kernel::Guard guard(lock_);
-		if (reverse_sessions_ == 0)
+		if (sessions_ == 0)
 			return;
-		reverse_sessions_ -= std::min(sessions, reverse_sessions_);
-		if (reverse_sessions_ != 0)
+		sessions_ -= std::min(sessions, sessions_);
+		if (sessions_ != 0)
 			return;
-		field::rpc_xprt::idle_timeout(xprt_) = idle_timeout_;
-		if (reverse_in_use_ == 0)
+		field::rpc_xprt::idle_timeout(owner_.xprt_) = idle_timeout_;
+		if (in_use_ == 0)
 			return;
-		reverse_idle_ = &idle;
+		idle_ = &idle;
 	}
 	/* The service still runs, and answers what it was given: at worst when the connection is gone. */
 	if (idle.wait(service_patience))
 		return;
 	kernel::Guard guard(lock_);
-	reverse_idle_ = nullptr;
+	idle_ = nullptr;
 }
 
 /* In room that is reserved for it. */
-void Transport::send_refusal(ReverseRequest &request) noexcept
+void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 {
-	verbs::SendBuffer *const buffer = endpoint_->sends().take(kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer = owner_.endpoint_->sends().take(kernel::GFP_ATTEMPT);
 	if (!buffer) {
-		endpoint_->sends().release(1);
-		return give_up(no_memory);
+		owner_.endpoint_->sends().release(1);
+		return owner_.give_up(no_memory);
 	}
 	std::uint32_t credits;
 	{
 		kernel::Guard guard(lock_);
-		credits = reverse_grant();
+		credits = grant();
 		give_credit_back(request);
 	}
 	/* Where it fails, the connection is being closed. */
-	(void)endpoint_->sends().post(*buffer, fill_refusal(request, credits, buffer->bytes()), {}, {});
+	(void)owner_.endpoint_->sends().post(*buffer, fill_refusal(request, credits, buffer->bytes()), {}, {});
 }
 
 /* Returns its size. */
-std::uint32_t Transport::fill_refusal(const ReverseRequest &request, std::uint32_t credits,
-				      std::span<std::byte> message) noexcept
+std::uint32_t ReverseResponder::fill_refusal(const ReverseRequest &request, std::uint32_t credits,
+					     std::span<std::byte> message) noexcept
 {
 	const wire::Xid xid = request.call().xid;
 	const bool is_unserved = request.refusal_ == ReverseRequest::Refusal::unserved;
@@ -412,17 +376,8 @@ std::uint32_t Transport::fill_refusal(const ReverseRequest &request, std::uint32
 	return size + static_cast<std::uint32_t>(reply.size());
 }
 
-std::size_t Transport::reverse_size() noexcept
-{
-	kernel::Guard guard(lock_);
-	const std::uint32_t threshold = endpoint_ ? std::min(endpoint_->agreement().inline_thresholds.call,
-							     endpoint_->agreement().inline_thresholds.reply) :
-						    RPCRDMA_V1_DEFAULT_INLINE;
-	return std::min<std::size_t>(threshold, kernel::PAGE_SIZE) - wire::chunks_size(0, 0, 0) - RPCRDMA_V1_FIXED_SIZE;
-}
-
 /* sunrpc is done with it. */
-void Transport::keep_reverse(ReverseRequest &request) noexcept
+void ReverseResponder::keep(ReverseRequest &request) noexcept
 {
 	kernel::Guard guard(lock_);
 	if (request.state_ == ReverseRequest::State::pushing)
@@ -431,20 +386,20 @@ void Transport::keep_reverse(ReverseRequest &request) noexcept
 		recycle(request);
 }
 
-void Transport::recycle(ReverseRequest &request) noexcept
+void ReverseResponder::recycle(ReverseRequest &request) noexcept
 {
 	request.moved_ = {};
 	give_credit_back(request);
-	reverse_in_use_--;
-	reverse_free_.push_front(request);
-	if (reverse_in_use_ == 0 && reverse_idle_)
-		std::exchange(reverse_idle_, nullptr)->complete();
+	in_use_--;
+	free_.push_front(request);
+	if (in_use_ == 0 && idle_)
+		std::exchange(idle_, nullptr)->complete();
 }
 
-int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
+int ReverseResponder::send(rpc_rqst *rqst) noexcept
 {
 	ReverseRequest &request = ReverseRequest::of(rqst);
-	switch (transmit_reverse(request, field::rpc_rqst::rq_snd_buf(rqst))) {
+	switch (transmit(request, field::rpc_rqst::rq_snd_buf(rqst))) {
 	case Sent::yes:
 		break;
 	case Sent::no_room:
@@ -453,46 +408,46 @@ int Transport::send_reverse_reply(rpc_rqst *rqst) noexcept
 		return -kernel::ENOBUFS;
 	case Sent::too_large:
 		/* An errno would be taken for that of whichever task sends at the moment. */
-		if (!endpoint_->sends().reserve(1))
+		if (!owner_.endpoint_->sends().reserve(1))
 			return -kernel::ENOBUFS;
 		request.refusal_ = ReverseRequest::Refusal::chunks;
 		send_refusal(request);
 		break;
 	case Sent::not_connected:
-		close();
+		owner_.close();
 		return -kernel::ENOTCONN;
 	}
 	return 0;
 }
 
-Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_buf &reply) noexcept
+Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) noexcept
 {
 	const wire::Xid xid = request.call().xid;
 	const wire::Chunks &chunks = request.call().chunks;
-	const auto drop = [&](const char *reason, Sent as) {
-		rpcordma_trace_reverse_call_dropped(peer(), static_cast<u32>(xid), reason);
+	const auto fail = [&](const char *reason, Sent as) {
+		rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(xid), reason);
 		return as;
 	};
 	{
 		/* Memory that was offered on another connection is no longer, and nobody waits there. */
 		kernel::Guard guard(lock_);
 		if (request.connection_ != connection_)
-			return drop("connection lost", Sent::yes);
+			return fail("connection lost", Sent::yes);
 	}
 	const std::uint32_t size = field::xdr_buf::len(&reply);
 	const auto plan = proto::plan_reply(size, std::span<const proto::Item>(), chunks,
-					    endpoint_->agreement().inline_thresholds.call);
+					    owner_.endpoint_->agreement().inline_thresholds.call);
 	if (!plan)
-		return drop("reply too large", Sent::too_large);
+		return fail("reply too large", Sent::too_large);
 	const bool is_long = plan->transfer == proto::ReplyTransfer::long_reply;
-	if (is_long && (!chunks.reply || !write_reverse(request, *chunks.reply, reply))) {
-		reverse_transfers_.finish(request.transfers_);
-		return drop("credits or memory", Sent::too_large);
+	if (is_long && (!chunks.reply || !write(request, *chunks.reply, reply))) {
+		transfers_.finish(request.transfers_);
+		return fail("credits or memory", Sent::too_large);
 	}
 	verbs::SendBuffer *const buffer =
-		endpoint_->sends().begin(verbs::requests_of(request.transfers_) + 1, kernel::GFP_ATTEMPT);
+		owner_.endpoint_->sends().begin(verbs::requests_of(request.transfers_) + 1, kernel::GFP_ATTEMPT);
 	if (!buffer) {
-		reverse_transfers_.finish(request.transfers_);
+		transfers_.finish(request.transfers_);
 		return Sent::no_room;
 	}
 	const wire::ReturnedChunks returned{chunks.writes, {}, chunks.reply, is_long ? size : 0};
@@ -506,23 +461,23 @@ Transport::Sent Transport::transmit_reverse(ReverseRequest &request, const xdr_b
 		read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + message_size, size);
 		message_size += size;
 	}
-	rpcordma_trace_reverse_reply_sent(peer(), static_cast<u32>(xid), name_of(plan->transfer), size);
+	rpcordma_trace_reverse_reply_sent(owner_.peer(), static_cast<u32>(xid), name_of(plan->transfer), size);
 	verbs::Chain chain = verbs::chain_of(request.transfers_);
 	if (is_long)
-		request.watch(endpoint_->sends(), chain);
+		request.watch(owner_.endpoint_->sends(), chain);
 	kernel::Guard guard(lock_);
 	give_credit_back(request);
 	if (!is_long)
-		return endpoint_->sends().post(*buffer, message_size, {}, {}) ? Sent::yes : Sent::not_connected;
+		return owner_.endpoint_->sends().post(*buffer, message_size, {}, {}) ? Sent::yes : Sent::not_connected;
 	request.state_ = ReverseRequest::State::pushing;
-	reverse_moving_.push_back(request);
-	return endpoint_->sends().post(*buffer, message_size, chain, {.watcher = &request, .invalidate = {}}) ?
+	moving_.push_back(request);
+	return owner_.endpoint_->sends().post(*buffer, message_size, chain, {.watcher = &request, .invalidate = {}}) ?
 		       Sent::yes :
 		       Sent::not_connected;
 }
 
 /* Prepares the RDMA Writes of a Reply that goes to its Reply chunk. */
-bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply) noexcept
+bool ReverseResponder::write(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply) noexcept
 {
 	const std::uint32_t size = field::xdr_buf::len(&reply);
 	if (!request.make_room(size, kernel::GFP_ATTEMPT) ||
@@ -531,25 +486,25 @@ bool Transport::write_reverse(ReverseRequest &request, const wire::WriteChunk &r
 	BlockReader reader(request.moved_.data());
 	const auto next = [&reader](std::uint32_t most) { return reader(most); };
 	const bool is_made = proto::for_each_written(room, size, [&](const wire::Segment &segment) {
-		return move_reverse(request, segment, next, verbs::Direction::write);
+		return move(request, segment, next, verbs::Direction::write);
 	});
-	return is_made && prepare_reverse(request);
+	return is_made && prepare(request);
 }
 
 /* The queue pair is drained: nothing is read or written any more. */
-void Transport::sweep_reverse() noexcept
+void ReverseResponder::sweep() noexcept
 {
 	for (;;) {
 		ReverseRequest *request;
 		{
 			kernel::Guard guard(lock_);
-			request = reverse_waiting_.pop_front();
+			request = waiting_.pop_front();
 			if (!request)
-				request = reverse_moving_.pop_front();
+				request = moving_.pop_front();
 		}
 		if (!request)
 			return;
-		reverse_transfers_.finish(request->transfers_);
+		transfers_.finish(request->transfers_);
 		kernel::Guard guard(lock_);
 		if (request->state_ == ReverseRequest::State::pushing)
 			request->state_ = ReverseRequest::State::served;

@@ -1,87 +1,118 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One Call in the reverse direction (RFC 8167), from its arrival until the Reply has left. */
+/* The requester's end as a responder: Calls in the reverse direction (RFC 8167), such as NFSv4.1's callbacks. */
 #pragma once
 
-#include "kernel/heap.hh"
+#include <atomic>
+
+#include "client/request.hh"
+#include "client/reverse_request.hh"
 #include "kernel/list.hh"
-#include "proto/arrival.hh"
-#include "verbs/live.hh"
+#include "kernel/sync.hh"
+#include "proto/assembly.hh"
 #include "verbs/transfer.hh"
-#include "wire/xdr.hh"
 
 namespace rpcordma::client {
 
-class Transport;
+/* Calls that the responder may have outstanding in the reverse direction. */
+inline constexpr std::uint32_t reverse_credits = 8;
+/* The same with those that have been answered and are still sunrpc's, or the device's. */
+inline constexpr std::uint32_t most_reverse_requests = 3 * reverse_credits;
+/* The segments that the Read list of one of them may have, or its Write list and Reply chunk together. */
+inline constexpr std::uint32_t most_reverse_segments = 4;
 
-/* Owned by the transport, or by sunrpc as the rpc_rqst that it holds. */
-class ReverseRequest final : public kernel::Heap, public kernel::ListNode<ReverseRequest>, private verbs::Signal {
+/* Serves what is asked on a transport's connections, one after the other. */
+class ReverseResponder {
     public:
-	/* Null where there is no memory. `size` is that of the largest message, in bytes. */
-	[[nodiscard]] static ReverseRequest *make(Transport &owner, std::size_t size, gfp_t gfp) noexcept;
-	[[nodiscard]] static ReverseRequest &of(rpc_rqst *rqst) noexcept;
+	explicit ReverseResponder(Transport &owner) noexcept;
+	~ReverseResponder();
 
-	/* Keeps a message, of no more than the size that this was made for, that is a Call. */
-	void hold(wire::Bytes message) noexcept;
-	[[nodiscard]] const proto::Call &call() const noexcept
+	/* The Receives that a connection which is about to be made begins with. */
+	[[nodiscard]] std::uint32_t wanted_receives() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The transport has another connection from now on. */
+	void connected() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Receives for what is granted, and one for the time in which a message is looked at: its answer may be under way
+	 * already. Any context. */
+	[[nodiscard]] std::uint32_t receives() const noexcept
 	{
-		return call_;
+		return grant() + 1;
 	}
-	/* The Payload stream, if some of it comes by chunks: so much memory, zeroed. False where there is none. */
-	[[nodiscard]] bool make_room(std::size_t size, gfp_t gfp) noexcept;
-	/* The whole of the Payload stream. */
-	[[nodiscard]] wire::Bytes stream() const noexcept
+	/* A Call has come, as `message`. In the context of the completion queue. */
+	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* There may be more room in the send queue. Any context. */
+	void room() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The queue pair is drained: nothing is read or written any more. */
+	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
+
+	/* A Reply, with the send lock held. */
+	[[nodiscard]] int send(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back what a Call was held in: nobody uses it any more. */
+	void keep(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* A service awaits Calls, for so many sessions more or fewer. When the last is closed, none of its Calls is left: that
+	 * is waited for. */
+	void open(unsigned int sessions) noexcept RPCORDMA_EXCLUDES(lock_);
+	void close(unsigned int sessions) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Replies that wait for the send lock. */
+	[[nodiscard]] rpc_wait_queue *replies() noexcept
 	{
-		return moved_ ? wire::Bytes(moved_.span()) : call_.payload;
-	}
-	/* As sunrpc wants to find it. */
-	[[nodiscard]] rpc_rqst *give(rpc_xprt *xprt) noexcept;
-	[[nodiscard]] std::size_t size() const noexcept
-	{
-		return message_.size();
+		return replies_.get();
 	}
 
     private:
-	friend class Transport;
+	friend class ReverseRequest;
 
-	explicit ReverseRequest(Transport &owner) noexcept;
+	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] ReverseRequest *make_request(std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool has_session() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* As long as no service has awaited Calls on this connection, one that is answered with an error. */
+	[[nodiscard]] std::uint32_t grant() const noexcept
+	{
+		return awaited_.load() ? reverse_credits : 1;
+	}
+	void pull(ReverseRequest &request, const proto::Assembly &assembly) noexcept RPCORDMA_EXCLUDES(lock_);
+	template <typename Next>
+	[[nodiscard]] bool move(ReverseRequest &request, const wire::Segment &segment, Next next,
+				verbs::Direction direction) noexcept;
+	[[nodiscard]] bool prepare(ReverseRequest &request) noexcept;
+	void wait_for_room(ReverseRequest &request, ReverseRequest::State state) noexcept RPCORDMA_EXCLUDES(lock_);
+	void post() noexcept RPCORDMA_EXCLUDES(lock_);
+	void moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void serve(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void refuse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+	void lose(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void drop(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] static std::uint32_t fill_refusal(const ReverseRequest &request, std::uint32_t credits,
+							std::span<std::byte> message) noexcept;
+	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] Sent transmit(ReverseRequest &request, const xdr_buf &reply) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool write(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply) noexcept;
+	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 
-	/* What the transport answers where a service does not. */
-	enum class Refusal : std::uint8_t {
-		/* ERR_CHUNK. */
-		chunks,
-		/* PROG_UNAVAIL. */
-		unserved,
-	};
-	/* Guarded by the transport's lock. */
-	enum class State : std::uint8_t {
-		/* Its chunks are read. */
-		pulling,
-		/* It is refused, once there is room for that. */
-		refused,
-		/* sunrpc has it. */
-		served,
-		/* sunrpc has it, and its Reply is written to its Reply chunk. */
-		pushing,
-		/* The same, but for sunrpc. */
-		released,
-	};
-
-	Counted counted_{live_objects.requests};
 	Transport &owner_;
-	State state_ = State::served;
-	Refusal refusal_ = Refusal::chunks;
-	/* It has not been answered. Guarded likewise. */
-	bool holds_credit_ = false;
-	/* The number of the connection that the Call came on. Guarded likewise. */
-	std::uint32_t connection_ = 0;
-	kernel::Opaque<rpc_rqst> rqst_;
-	kernel::Block message_;
-	proto::Call call_{};
-	kernel::Block reply_;
-	/* What RDMA Reads fill: the Payload stream; later what RDMA Writes take: the Reply. */
-	kernel::Block moved_;
-	verbs::Transfers transfers_;
-	verbs::Chain reads_;
+	verbs::TransferPool transfers_;
+	kernel::Opaque<rpc_wait_queue> replies_;
+	kernel::SpinLock lock_{RPCORDMA_LOCK_REVERSE_RESPONDER};
+	kernel::List<ReverseRequest> free_ RPCORDMA_GUARDED_BY(lock_);
+	/* Those whose RDMA Reads or refusals wait for room, and those whose RDMA Reads or Writes are posted. */
+	kernel::List<ReverseRequest> waiting_ RPCORDMA_GUARDED_BY(lock_);
+	/* Whether there are some of the former, for a look without the lock. */
+	std::atomic<bool> waits_{false};
+	kernel::List<ReverseRequest> moving_ RPCORDMA_GUARDED_BY(lock_);
+	/* Numbers the connections. */
+	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
+	std::uint32_t unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint32_t in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	unsigned int sessions_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* There has been one since this connection was made: what was granted then cannot be taken back. Changed under the
+	 * lock. */
+	std::atomic<bool> awaited_{false};
+	/* That of sunrpc's, in jiffies, while it is switched off. */
+	unsigned long idle_timeout_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	kernel::Completion *idle_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 };
 
 } // namespace rpcordma::client

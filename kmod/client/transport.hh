@@ -40,13 +40,6 @@ struct Statistics {
 	unsigned long registrations_lost = 0;
 };
 
-/* Calls that the responder may have outstanding in the reverse direction. */
-inline constexpr std::uint32_t reverse_credits = 8;
-/* The same with those that have been answered and are still sunrpc's, or the device's. */
-inline constexpr std::uint32_t most_reverse_requests = 3 * reverse_credits;
-/* The segments that the Read list of one of them may have, or its Write list and Reply chunk together. */
-inline constexpr std::uint32_t most_reverse_segments = 4;
-
 /* The memory of a Payload stream. */
 struct Runs;
 
@@ -90,19 +83,15 @@ class Transport final : private verbs::Endpoint::User {
 	[[nodiscard]] unsigned long registrations_made() noexcept;
 	/* The largest Call and Reply of the reverse direction that a peer can send and take without chunks, in bytes. */
 	[[nodiscard]] std::size_t reverse_size() noexcept;
-	/* Takes back what a Call of the reverse direction was held in: nobody uses it any more. */
-	void keep_reverse(ReverseRequest &request) noexcept;
-	[[nodiscard]] rpc_wait_queue *reverse_replies() noexcept
+	/* What answers Calls of the responder's on this transport's connections. */
+	[[nodiscard]] ReverseResponder &reverse() noexcept
 	{
-		return reverse_replies_.get();
+		return reverse_;
 	}
-	/* A service awaits Calls of the reverse direction, for so many sessions more or fewer. When the last is closed, none
-	 * of its Calls is left: that is waited for. */
-	void open_reverse(unsigned int sessions) noexcept;
-	void close_reverse(unsigned int sessions) noexcept;
 
     private:
 	friend class Request;
+	friend class ReverseResponder;
 
 	/* connect.cc */
 	void attempt() noexcept;
@@ -111,8 +100,6 @@ class Transport final : private verbs::Endpoint::User {
 	void sweep() noexcept;
 
 	/* call.cc */
-	/* Too large is also what the device can never register. */
-	enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 	[[nodiscard]] Sent transmit(Request &request, rpc_rqst *rqst) noexcept;
 	[[nodiscard]] std::optional<Sent> prepare(rpc_rqst *rqst) noexcept;
 	[[nodiscard]] std::optional<proto::Plan> plan_call(const rpc_rqst *rqst, const Runs &call,
@@ -179,48 +166,6 @@ class Transport final : private verbs::Endpoint::User {
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void keep_receives() noexcept;
 
-	/* reverse.cc */
-	friend class ReverseRequest;
-	void reverse_call(const proto::Call &call, wire::Bytes message) noexcept;
-	[[nodiscard]] bool take_reverse_credit() noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] ReverseRequest *reverse_request(std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool has_reverse_session() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* What is granted: as long as no service has awaited Calls on this connection, one that is answered with an error. */
-	[[nodiscard]] std::uint32_t reverse_grant() const noexcept RPCORDMA_REQUIRES(lock_)
-	{
-		return reverse_awaited_ ? reverse_credits : 1;
-	}
-	/* Receives for those, and one for the time in which a message is looked at: its answer may be under way already. */
-	[[nodiscard]] std::uint32_t reverse_receives() const noexcept RPCORDMA_REQUIRES(lock_)
-	{
-		return reverse_grant() + 1;
-	}
-	void pull_reverse(ReverseRequest &request, const proto::Assembly &assembly) noexcept RPCORDMA_EXCLUDES(lock_);
-	template <typename Next>
-	[[nodiscard]] bool move_reverse(ReverseRequest &request, const wire::Segment &segment, Next next,
-					verbs::Direction direction) noexcept;
-	[[nodiscard]] bool prepare_reverse(ReverseRequest &request) noexcept;
-	void wait_for_reverse_room(ReverseRequest &request, ReverseRequest::State state) noexcept
-		RPCORDMA_EXCLUDES(lock_);
-	void post_reverse() noexcept RPCORDMA_EXCLUDES(lock_);
-	void reverse_moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void serve_reverse(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void refuse_reverse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
-		RPCORDMA_EXCLUDES(lock_);
-	void lose_reverse(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void drop_reverse(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
-	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] static std::uint32_t fill_refusal(const ReverseRequest &request, std::uint32_t credits,
-							std::span<std::byte> message) noexcept;
-	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
-	[[nodiscard]] int send_reverse_reply(rpc_rqst *rqst) noexcept;
-	[[nodiscard]] Sent transmit_reverse(ReverseRequest &request, const xdr_buf &reply) noexcept
-		RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool write_reverse(ReverseRequest &request, const wire::WriteChunk &room,
-					 const xdr_buf &reply) noexcept;
-	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
-	void sweep_reverse() noexcept RPCORDMA_EXCLUDES(lock_);
-
 	[[nodiscard]] const sockaddr *peer() const noexcept;
 	void useful() noexcept RPCORDMA_EXCLUDES(reconnection_lock_);
 	[[nodiscard]] bool backs_off() noexcept RPCORDMA_EXCLUDES(reconnection_lock_);
@@ -258,26 +203,9 @@ class Transport final : private verbs::Endpoint::User {
 	std::uint32_t in_flight_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t abandoned_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t unclaimed_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	kernel::List<ReverseRequest> reverse_free_ RPCORDMA_GUARDED_BY(lock_);
-	/* Those whose RDMA Reads or refusals wait for room, and those whose RDMA Reads or Writes are posted. */
-	kernel::List<ReverseRequest> reverse_waiting_ RPCORDMA_GUARDED_BY(lock_);
-	/* Whether there are some of the former, for a look without the lock. */
-	std::atomic<bool> reverse_waits_{false};
-	kernel::List<ReverseRequest> reverse_moving_ RPCORDMA_GUARDED_BY(lock_);
-	verbs::TransferPool reverse_transfers_;
-	/* Replies in the reverse direction that wait for the send lock. */
-	kernel::Opaque<rpc_wait_queue> reverse_replies_;
 	/* Tasks whose memory is on its way out of the peer's reach. */
 	kernel::Opaque<rpc_wait_queue> fences_;
-	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
-	std::uint32_t reverse_unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	std::uint32_t reverse_in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	unsigned int reverse_sessions_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	/* There has been one since this connection was made: what was granted then cannot be taken back. */
-	bool reverse_awaited_ RPCORDMA_GUARDED_BY(lock_) = false;
-	/* That of sunrpc's, in jiffies, while it is switched off. */
-	unsigned long idle_timeout_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	kernel::Completion *reverse_idle_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
+	ReverseResponder reverse_{*this};
 	/* Numbers the connections. */
 	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	unsigned long registrations_of_past_connections_ RPCORDMA_GUARDED_BY(lock_) = 0;

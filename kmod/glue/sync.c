@@ -22,6 +22,7 @@ static const char *const lock_names[RPCORDMA_LOCKS] = {
 	[RPCORDMA_LOCK_REGISTRATION_POOL] = "RegistrationPool",
 	[RPCORDMA_LOCK_RECONNECTION] = "Transport::reconnection_",
 	[RPCORDMA_LOCK_TRANSPORT] = "Transport",
+	[RPCORDMA_LOCK_REVERSE_RESPONDER] = "ReverseResponder",
 };
 
 static struct lock_class_key lock_keys[RPCORDMA_LOCKS];
