@@ -104,6 +104,12 @@ proto::Reduction reduction_for(const rpc_rqst *rqst)
 		       proto::Reduction::allowed;
 }
 
+/* The callback of a task that slept for its memory. */
+void sleep_is_over(rpc_task *task)
+{
+	Transport::of(field::rpc_task::tk_rqstp(task)).fenced(task);
+}
+
 } // namespace
 
 int Transport::send(rpc_rqst *rqst) noexcept
@@ -446,12 +452,6 @@ void Transport::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	Request &request = Request::of(rqst);
 	if (begin_sleep(request, timed_out) == Fence::due)
 		invalidated(request);
-}
-
-/* The callback of a task that slept for its memory. */
-static void sleep_is_over(rpc_task *task)
-{
-	Transport::of(field::rpc_task::tk_rqstp(task)).fenced(task);
 }
 
 Transport::Fence Transport::begin_sleep(Request &request, bool timed_out) noexcept
