@@ -54,5 +54,61 @@ TEST(Credits, GrantAboveTheRequest_IsReportedAndClamped)
 	EXPECT_EQ(credits.limit(), 128u);
 }
 
+TEST(Credits, CallsWithoutReply_HoldThem)
+{
+	Credits credits(4);
+	EXPECT_TRUE(credits.is_available());
+	credits.take();
+	EXPECT_EQ(credits.outstanding(), 1u);
+	EXPECT_FALSE(credits.is_available());
+	EXPECT_EQ(credits.granted(2), Grant::usual);
+	EXPECT_TRUE(credits.is_available());
+	credits.take();
+	EXPECT_FALSE(credits.is_available());
+	credits.give_back();
+	EXPECT_TRUE(credits.is_available());
+	EXPECT_EQ(credits.outstanding(), 1u);
+}
+
+TEST(Credits, CallThatIsAbandoned_HoldsItsOwnUntilTheReplyComes)
+{
+	Credits credits(4);
+	credits.take();
+	EXPECT_FALSE(credits.are_abandoned());
+	credits.abandon();
+	EXPECT_TRUE(credits.are_abandoned());
+	EXPECT_FALSE(credits.is_available());
+	credits.unclaimed();
+	EXPECT_EQ(credits.outstanding(), 0u);
+	EXPECT_TRUE(credits.is_available());
+}
+
+TEST(Credits, ReplyBeforeTheCallIsAbandoned_BringsTheCreditBackThen)
+{
+	Credits credits(4);
+	credits.take();
+	credits.unclaimed();
+	EXPECT_EQ(credits.outstanding(), 1u);
+	credits.abandon();
+	EXPECT_EQ(credits.outstanding(), 0u);
+	credits.take();
+	credits.abandon();
+	EXPECT_EQ(credits.outstanding(), 1u);
+}
+
+TEST(Credits, RepliesWithoutCalls_BringNone)
+{
+	Credits credits(4);
+	credits.unclaimed();
+	credits.take();
+	credits.unclaimed();
+	credits.unclaimed();
+	credits.take();
+	credits.abandon();
+	credits.abandon();
+	EXPECT_EQ(credits.outstanding(), 1u);
+	EXPECT_TRUE(credits.are_abandoned());
+}
+
 } // namespace
 } // namespace rpcordma::unit

@@ -17,4 +17,24 @@ Grant Credits::granted(std::uint32_t value) noexcept
 	return Grant::usual;
 }
 
+void Credits::abandon() noexcept
+{
+	if (unclaimed_ != 0) {
+		unclaimed_--;
+		outstanding_--;
+	} else {
+		abandoned_++;
+	}
+}
+
+void Credits::unclaimed() noexcept
+{
+	if (abandoned_ != 0) {
+		abandoned_--;
+		outstanding_--;
+	} else if (unclaimed_ < outstanding_) {
+		unclaimed_++;
+	}
+}
+
 } // namespace rpcordma::proto

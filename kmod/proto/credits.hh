@@ -23,8 +23,8 @@ enum class Grant : std::uint8_t {
 	return names[std::to_underlying(grant)];
 }
 
-/// How many calls may be outstanding on a connection; a new one has new credits. Not synchronised: its owner's lock covers
-/// it.
+/// The credits of one connection, and the Calls that hold them; a new connection has new ones. A Call holds its credit until
+/// its Reply comes, also where nobody waits for that any more. Not synchronised: its owner's lock covers it.
 class Credits {
     public:
 	/// `requested` credits are asked for in every Call; at least 1. One is available until the first Reply
@@ -46,9 +46,44 @@ class Credits {
 	/// Takes the credit value of a Reply that answered a call of ours.
 	Grant granted(std::uint32_t value) noexcept;
 
+	/// The Calls that have no Reply.
+	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept
+	{
+		return outstanding_;
+	}
+	/// Whether another Call may be sent.
+	[[nodiscard]] constexpr bool is_available() const noexcept
+	{
+		return outstanding_ < limit_;
+	}
+	/// Whether nobody waits for any Reply that is to come.
+	[[nodiscard]] constexpr bool are_abandoned() const noexcept
+	{
+		return outstanding_ == abandoned_;
+	}
+	/// A Call is sent.
+	constexpr void take() noexcept
+	{
+		outstanding_++;
+	}
+	/// The Reply to a Call has come.
+	constexpr void give_back() noexcept
+	{
+		outstanding_--;
+	}
+	/// Nobody waits for the Reply to a Call any more. The responder still owes it, and with it the credit.
+	void abandon() noexcept;
+	/// A Reply has come that nobody waits for: to a Call that was abandoned, or that is about to be.
+	void unclaimed() noexcept;
+
     private:
 	std::uint32_t requested_;
 	std::uint32_t limit_ = 1;
+	std::uint32_t outstanding_ = 0;
+	/// Of the Calls that are outstanding, those that nobody waits for.
+	std::uint32_t abandoned_ = 0;
+	/// Replies that came between a Call's end and abandon().
+	std::uint32_t unclaimed_ = 0;
 };
 
 } // namespace rpcordma::proto
