@@ -43,60 +43,31 @@ std::size_t Transport::allocation() noexcept
 
 Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept
 	: xprt_(xprt)
-	, has_wanted_source_(source != nullptr)
+	, connector_(*this, *this, source, source_length)
 {
-	if (source)
-		__builtin_memcpy(wanted_source_.get(), source, source_length);
-	rpc_init_wait_queue(fences_.get(), "fences");
-	rpcordma_delayed_work_init(connect_work_.get(), [](work_struct *work) {
-		kernel::owner_of(&Transport::connect_work_, rpcordma_delayed_work_of(work))->attempt();
-	});
 }
 
 Transport::~Transport()
 {
-	rpc_destroy_wait_queue(fences_.get());
-	free_.delete_all();
+	connector_.cancel();
+	connector_.close();
 }
 
-int Transport::print_source(char *buffer, std::size_t size) noexcept
+void Transport::lost() noexcept
 {
-	if (!rpcordma_xprt_connected(xprt_))
-		return -kernel::ENOTCONN;
-	kernel::Guard guard(lock_);
-	return rpcordma_address_print(reinterpret_cast<const sockaddr *>(source_.get()), buffer, size);
+	connector_.end(proto::Reconnection::By::others);
 }
 
-unsigned short Transport::source_port() noexcept
+void Transport::room() noexcept
 {
-	kernel::Guard guard(lock_);
-	return rpcordma_address_port(reinterpret_cast<const sockaddr *>(source_.get()));
+	room_events_.fetch_add(1);
+	xprt_write_space(xprt_);
+	reverse_.room();
 }
 
-unsigned long Transport::registrations_made() noexcept
+bool Transport::carries_swap() noexcept
 {
-	kernel::Guard guard(lock_);
-	return registrations_of_past_connections_ + (endpoint_ ? endpoint_->registrations().size() : 0);
-}
-
-void Transport::print_statistics(seq_file *file) noexcept
-{
-	const bool connected = rpcordma_xprt_connected(xprt_);
-	const long idle = connected ? static_cast<long>(rpcordma_jiffies() - field::rpc_xprt::last_used(xprt_)) /
-					      static_cast<long>(kernel::HZ) :
-				      0;
-	const Statistics &s = statistics_;
-
-	seq_printf(file, "\txprt:\trdma %u %lu %lu %lu %ld %lu %lu %lu %llu %llu ", 0,
-		   field::rpc_xprt::bind_count(xprt_), field::rpc_xprt::connect_count(xprt_),
-		   field::rpc_xprt::connect_time(xprt_) / kernel::HZ, idle, field::rpc_xprt::sends(xprt_),
-		   field::rpc_xprt::recvs(xprt_), field::rpc_xprt::bad_xids(xprt_), field::rpc_xprt::req_u(xprt_),
-		   field::rpc_xprt::bklog_u(xprt_));
-	seq_printf(file, "%lu %lu %lu %llu %llu %llu %llu %lu %lu %lu %lu ", s.read_chunks, s.write_chunks,
-		   s.reply_chunks, s.request_bytes, s.reply_bytes, s.pulled_up, s.fixed_up, 0ul, s.failed_marshal,
-		   s.bad_replies, s.nomsg_calls);
-	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, s.registrations_lost, registrations_made(),
-		   s.local_invalidations, s.no_send_room, 0ul);
+	return rpcordma_xprt_swapping(xprt_);
 }
 
 } // namespace rpcordma::client
@@ -124,22 +95,13 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kin
 
 void rpcordma_client_destroy(rpc_xprt *xprt)
 {
-	Transport &transport = Transport::of(xprt);
-
-	transport.cancel_connect();
-	transport.close();
-	transport.~Transport();
+	Transport::of(xprt).~Transport();
 	rpcordma_xprt_free(xprt);
-}
-
-void rpcordma_client_set_port(rpc_xprt *xprt, u16 port)
-{
-	rpcordma_address_set_port(xprt, port);
 }
 
 void rpcordma_client_connect(rpc_xprt *xprt, rpc_task *task)
 {
-	Transport::of(xprt).connect(task);
+	Transport::of(xprt).connector().connect(task);
 }
 
 rpc_wait_queue *rpcordma_client_reverse_replies(rpc_xprt *xprt)
@@ -150,13 +112,13 @@ rpc_wait_queue *rpcordma_client_reverse_replies(rpc_xprt *xprt)
 int rpcordma_client_buf_alloc(rpc_task *task)
 {
 	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
-	return Transport::of(rqst).allocate(rqst);
+	return Transport::of(rqst).outstanding().allocate(rqst);
 }
 
 void rpcordma_client_buf_free(rpc_task *task)
 {
 	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
-	Transport::of(rqst).release(rqst);
+	Transport::of(rqst).outstanding().release(rqst);
 }
 
 int rpcordma_client_send_request(rpc_rqst *rqst)
@@ -166,37 +128,40 @@ int rpcordma_client_send_request(rpc_rqst *rqst)
 
 void rpcordma_client_unanswered(rpc_rqst *rqst, bool timed_out)
 {
-	Transport::of(rqst).unanswered(rqst, timed_out);
+	Transport::of(rqst).outstanding().unanswered(rqst, timed_out);
 }
 
 void rpcordma_client_close(rpc_xprt *xprt)
 {
-	Transport::of(xprt).close();
+	Transport::of(xprt).connector().close();
 }
 
 void rpcordma_client_set_connect_timeout(rpc_xprt *xprt, unsigned long connect, unsigned long reconnect)
 {
-	Transport::of(xprt).set_timeouts(connect, reconnect);
+	Transport::of(xprt).connector().set_timeouts(connect, reconnect);
 }
 
 void rpcordma_client_print_stats(rpc_xprt *xprt, seq_file *file)
 {
-	Transport::of(xprt).print_statistics(file);
+	Transport &transport = Transport::of(xprt);
+	transport.statistics().print(file, xprt, transport.connector().registrations_made());
 }
 
 void rpcordma_client_inject_disconnect(rpc_xprt *xprt)
 {
-	Transport::of(xprt).break_off();
+	/* Of a task that need not have the send lock: another may be closing the connection. */
+	if (rpcordma_xprt_connected(xprt))
+		Transport::of(xprt).give_up("injected");
 }
 
 int rpcordma_client_source_address(rpc_xprt *xprt, char *buffer, size_t size)
 {
-	return Transport::of(xprt).print_source(buffer, size);
+	return Transport::of(xprt).connector().print_source(buffer, size);
 }
 
 unsigned short rpcordma_client_source_port(rpc_xprt *xprt)
 {
-	return Transport::of(xprt).source_port();
+	return Transport::of(xprt).connector().source_port();
 }
 
 int rpcordma_client_bc_setup(rpc_xprt *xprt, unsigned int sessions)
@@ -207,7 +172,10 @@ int rpcordma_client_bc_setup(rpc_xprt *xprt, unsigned int sessions)
 
 size_t rpcordma_client_bc_maxpayload(rpc_xprt *xprt)
 {
-	return Transport::of(xprt).reverse_size();
+	/* Of what a peer can send, and take, without chunks. */
+	const proto::InlineThresholds thresholds = Transport::of(xprt).connector().thresholds();
+	const std::size_t message = std::min<std::size_t>({thresholds.call, thresholds.reply, kernel::PAGE_SIZE});
+	return message - wire::chunks_size(0, 0, 0) - RPCRDMA_V1_FIXED_SIZE;
 }
 
 unsigned int rpcordma_client_bc_num_slots(rpc_xprt *)

@@ -11,7 +11,6 @@ extern "C" {
 
 /* An error pointer where it cannot be had. Process context. */
 struct rpc_xprt *rpcordma_client_setup(struct xprt_create *args, const struct rpcordma_xprt_kind *kind);
-void rpcordma_client_set_port(struct rpc_xprt *xprt, u16 port);
 void rpcordma_client_connect(struct rpc_xprt *xprt, struct rpc_task *task);
 int rpcordma_client_buf_alloc(struct rpc_task *task);
 void rpcordma_client_buf_free(struct rpc_task *task);

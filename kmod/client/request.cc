@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "client/request.hh"
 
-#include "client/transport.hh"
+#include "client/outstanding.hh"
 
 namespace rpcordma::client {
 
@@ -9,13 +9,9 @@ namespace field = kernel::field;
 
 namespace {
 
-/* In front of the call buffer: which Request it belongs to. */
-struct Owner {
-	Request *request;
-};
-/* Buffers begin at a cache line, so that what the device writes shares none with what the CPU does. */
+/* Buffers begin at a cache line, so that what the device writes shares none with what the CPU does. In front of the call
+ * buffer is a pointer to the Request that it belongs to. */
 constexpr std::size_t line = 64;
-static_assert(sizeof(Owner) <= line);
 
 /* A usual RPC's buffers together are smaller. */
 constexpr std::size_t kept_size = 8192;
@@ -32,43 +28,36 @@ wire::Xid xid_of(const rpc_rqst *rqst) noexcept
 	return wire::Xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
 }
 
-Request::Request(Transport &transport) noexcept
+Request::Request(Outstanding &owner) noexcept
 	: Signal([](Signal &signal) noexcept {
 		auto &request = static_cast<Request &>(signal);
-		request.transport_.invalidated(request);
+		request.owner_.taken_back(request);
 	})
-	, transport_(transport)
+	, owner_(owner)
 {
 }
 
 Request &Request::of(const rpc_rqst *rqst) noexcept
 {
 	auto *const buffer = static_cast<std::byte *>(field::rpc_rqst::rq_buffer(rqst));
-	return *reinterpret_cast<const Owner *>(buffer - line)->request;
+	return **reinterpret_cast<Request *const *>(buffer - line);
 }
 
-bool Request::reserve(std::size_t call_size, std::size_t reply_size, gfp_t gfp) noexcept
+bool Request::lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept
 {
-	const std::size_t needed = line + lines(call_size) + lines(reply_size);
-	if (buffer_.size() >= needed)
-		return true;
-	/* A small buffer is better than none where there is no memory for a larger one. */
-	kernel::Block larger(needed, gfp);
-	if (!larger)
-		return false;
-	buffer_ = std::move(larger);
-	reinterpret_cast<Owner *>(buffer_.data())->request = this;
+	const std::size_t reply_at = line + lines(field::rpc_rqst::rq_callsize(rqst));
+	const std::size_t needed = reply_at + lines(field::rpc_rqst::rq_rcvsize(rqst));
+	if (buffer_.size() < needed) {
+		/* A small buffer is better than none where there is no memory for a larger one. */
+		kernel::Block larger(needed, gfp);
+		if (!larger)
+			return false;
+		buffer_ = std::move(larger);
+		*reinterpret_cast<Request **>(buffer_.data()) = this;
+	}
+	field::rpc_rqst::rq_buffer(rqst) = buffer_.data() + line;
+	field::rpc_rqst::rq_rbuffer(rqst) = buffer_.data() + reply_at;
 	return true;
-}
-
-std::byte *Request::call_buffer() const noexcept
-{
-	return buffer_.data() + line;
-}
-
-std::byte *Request::reply_buffer(std::size_t call_size) const noexcept
-{
-	return call_buffer() + lines(call_size);
 }
 
 void Request::trim() noexcept
@@ -77,30 +66,43 @@ void Request::trim() noexcept
 		buffer_ = kernel::Block();
 }
 
-proto::Offer Request::offer() const noexcept
+verbs::Mapped Request::advertise(const Runs &call, const Runs &reply, const proto::Plan &plan,
+				 proto::RegistrationLimits limits, verbs::Registrations &taken,
+				 verbs::Chain &chain) noexcept
 {
-	const wire::SegmentArray room(room_segments_.data(), room_count_);
-	switch (room_kind_) {
-	case proto::ReplyRoom::write_chunk:
-		return {.write_chunk = room, .reply_chunk = {}};
-	case proto::ReplyRoom::reply_chunk:
-		return {.write_chunk = {}, .reply_chunk = room};
-	case proto::ReplyRoom::inline_message:
-		break;
+	using Part = Runs::Part;
+	withdraw_offer();
+	if (plan.call != proto::CallTransfer::inline_message) {
+		const bool is_reduced = plan.call == proto::CallTransfer::read_chunk;
+		const Part part = is_reduced ? Part::pages : Part::whole;
+		const auto position = wire::Position{is_reduced ? call.shapes(Part::whole).front().length : 0};
+		const verbs::Mapped mapped =
+			advertised.add(call.cursor(part), proto::Segmenter(call.shapes(part), limits),
+				       verbs::Access::read, taken, chain, [&](const wire::Segment &segment) {
+					       read_segments_[read_count_++] = {position, segment};
+				       });
+		if (mapped != verbs::Mapped::yes)
+			return mapped;
 	}
-	return {};
+	if (plan.reply == proto::ReplyRoom::inline_message)
+		return verbs::Mapped::yes;
+	const bool is_reduced = plan.reply == proto::ReplyRoom::write_chunk;
+	const Part part = is_reduced ? Part::pages : Part::whole;
+	wire::Segment *end = room_segments_.data();
+	const verbs::Mapped mapped = advertised.add(reply.cursor(part), proto::Segmenter(reply.shapes(part), limits),
+						    verbs::Access::write, taken, chain,
+						    [&](const wire::Segment &segment) { *end++ = segment; });
+	(is_reduced ? offer_.write_chunk : offer_.reply_chunk) = {room_segments_.data(), end};
+	return mapped;
 }
 
-wire::ChunksToSend Request::chunks() noexcept
+wire::ChunksToSend Request::chunks() const noexcept
 {
-	const proto::Offer offered = offer();
-	wire::ChunksToSend chunks{.reads = {read_segments_.data(), read_count_}, .writes = {}, .reply = {}};
-	if (!offered.write_chunk.empty()) {
-		write_list_[0] = offered.write_chunk;
-		chunks.writes = write_list_;
-	}
-	if (!offered.reply_chunk.empty())
-		chunks.reply = offered.reply_chunk;
+	wire::ChunksToSend chunks{.reads = reads(), .writes = {}, .reply = {}};
+	if (!offer_.write_chunk.empty())
+		chunks.writes = std::span(&offer_.write_chunk, 1);
+	if (!offer_.reply_chunk.empty())
+		chunks.reply = offer_.reply_chunk;
 	return chunks;
 }
 

@@ -5,95 +5,121 @@
 #include <array>
 #include <span>
 
+#include "client/runs.hh"
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
+#include "kernel/sync.hh"
 #include "proto/reply.hh"
 #include "proto/transfer.hh"
-#include "verbs/endpoint.hh"
+#include "verbs/advertised.hh"
 #include "verbs/live.hh"
 #include "wire/chunk.hh"
 
 namespace rpcordma::client {
 
-class Transport;
+class Outstanding;
 
-/* The XID of an RPC, in the byte order of this machine. */
+/* The XID of an RPC, in the byte order of this machine. Any context. */
 [[nodiscard]] wire::Xid xid_of(const rpc_rqst *rqst) noexcept;
 
 /* What became of an attempt to send. Too large is also what the device can never register. */
 enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 
-/* Owned by sunrpc's request while that has an rq_buffer, else by the transport's pool. */
-class Request final : public kernel::Heap, public kernel::ListNode<Request>, private verbs::Signal {
+/* Owned by sunrpc's request while that has an rq_buffer, else by `Outstanding`. What is not in `Progress` belongs to one
+ * context at a time: to who has the send lock until the Call is posted, and to the completions from its Reply on. */
+class Request final : public kernel::Heap, public kernel::ListNode<Request>, public verbs::Signal {
     public:
-	static constexpr std::uint32_t most_segments = verbs::most_segments;
-
-	explicit Request(Transport &transport) noexcept;
+	explicit Request(Outstanding &owner) noexcept;
 
 	/* The Request of an RPC that has an rq_buffer. */
 	[[nodiscard]] static Request &of(const rpc_rqst *rqst) noexcept;
 
-	/* Sees to buffers of at least these sizes. False where there is no memory. */
-	[[nodiscard]] bool reserve(std::size_t call_size, std::size_t reply_size, gfp_t gfp) noexcept;
-	[[nodiscard]] std::byte *call_buffer() const noexcept;
-	[[nodiscard]] std::byte *reply_buffer(std::size_t call_size) const noexcept;
-	/* Large buffers are not kept for the next RPC. */
+	/* Gives the RPC buffers of the sizes that it asks for. Return: false where there is no memory. Context: may sleep
+	 * if `gfp` allows it. */
+	[[nodiscard]] bool lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept;
+	/* Frees large buffers, which are not kept for the next RPC. */
 	void trim() noexcept;
 
-	/* What was offered with the Call. */
-	[[nodiscard]] proto::Offer offer() const noexcept;
-	[[nodiscard]] wire::ChunksToSend chunks() noexcept;
+	/* Registers what the plan has travel by chunks, with registrations of `taken`, and appends the work requests to
+	 * `chain`. Where the result is not yes, `advertised` is to be taken back. Context: the send lock. */
+	[[nodiscard]] verbs::Mapped advertise(const Runs &call, const Runs &reply, const proto::Plan &plan,
+					      proto::RegistrationLimits limits, verbs::Registrations &taken,
+					      verbs::Chain &chain) noexcept;
+	/* What a Reply may refer to. */
+	[[nodiscard]] const proto::Offer &offer() const noexcept
+	{
+		return offer_;
+	}
+	/* Nothing is offered any more. */
+	void withdraw_offer() noexcept
+	{
+		read_count_ = 0;
+		offer_ = {};
+	}
+	/* The segments of the Read chunk, and those of the Write or Reply chunk. */
+	[[nodiscard]] std::span<const wire::ReadSegment> reads() const noexcept
+	{
+		return std::span(read_segments_).first(read_count_);
+	}
+	[[nodiscard]] wire::SegmentArray room() const noexcept
+	{
+		return offer_.write_chunk.empty() ? offer_.reply_chunk : offer_.write_chunk;
+	}
+	/* All of them as the Call's header has them. Refers to this. */
+	[[nodiscard]] wire::ChunksToSend chunks() const noexcept;
+
+	/* Set when the Call is sent. */
+	rpc_rqst *rqst = nullptr;
+	verbs::Advertised advertised;
+	/* The Reply that is being worked on, and what it has been found to be. */
+	verbs::ReceiveBuffer *reply = nullptr;
+	std::expected<proto::Accepted, proto::ReplyError> verdict;
 
     private:
-	friend class Transport;
+	friend class Outstanding;
 
-	/* What becomes of the reply. Guarded by the transport's lock. */
-	enum class State : std::uint8_t {
-		/* Nothing can come for it. */
-		idle,
-		/* Sent on the connection with the number `connection_`; a reply is awaited. */
-		sent,
-		/* Nobody waits for its reply any more, and its memory is on its way out of the peer's reach. A reply is late. */
-		withdrawn,
-		/* A reply has come and is being worked on. */
-		replied,
+	/* Guarded by the lock of `Outstanding`, through whose progress_of() alone it is reached. */
+	struct Progress {
+		/* What becomes of the reply. */
+		enum class State : std::uint8_t {
+			/* Nothing can come for it. */
+			idle,
+			/* Sent; a reply is awaited. */
+			sent,
+			/* Nobody waits for its reply any more, and its memory is on its way out of the peer's reach. A
+			 * reply is late. */
+			withdrawn,
+			/* A reply has come and is being worked on. */
+			replied,
+		};
+		/* Where the memory is that the peer may reach. */
+		enum class Memory : std::uint8_t {
+			/* There is none. */
+			none,
+			advertised,
+			/* On its way out of the peer's reach: nobody but who does that touches `advertised`. */
+			returning,
+		};
+
+		State state = State::idle;
+		Memory memory = Memory::none;
+		/* The number of the connection that the Call was sent on. */
+		std::uint32_t connection = 0;
+		/* Who waits for the memory to be out of the peer's reach: who frees the RPC is told by `fenced`, and the
+		 * task that sends it again, which had `status`, is woken. */
+		kernel::Completion *fenced = nullptr;
+		rpc_task *sleeper = nullptr;
+		int status = 0;
 	};
 
 	Counted counted_{live_objects.requests};
-	Transport &transport_;
+	Outstanding &owner_;
 	kernel::Block buffer_;
-	rpc_rqst *rqst_ = nullptr;
-	State state_ = State::idle;
-	std::uint32_t connection_ = 0;
-
-	/* Memory that the peer may reach. */
-	verbs::Registrations reads_;
-	verbs::Registrations room_;
-	/* Whether there is such memory. Guarded by the transport's lock. */
-	enum class Memory : std::uint8_t {
-		none,
-		advertised,
-		/* It is on its way out of the peer's reach, and nobody but who does that touches reads_ and room_. */
-		returning,
-	};
-	Memory memory_ = Memory::none;
-	/* Who waits for the memory to be out of the peer's reach: completed then, for who frees the RPC, or woken then, for
-	 * who sends it again. Guarded by the transport's lock. */
-	kernel::Completion *fenced_ = nullptr;
-	rpc_task *sleeper_ = nullptr;
-	/* The status that the sleeping task had. */
-	int status_ = 0;
-
-	std::array<wire::ReadSegment, most_segments> read_segments_;
+	Progress progress_;
+	std::array<wire::ReadSegment, verbs::most_segments> read_segments_;
 	std::uint32_t read_count_ = 0;
-	std::array<wire::Segment, most_segments> room_segments_;
-	std::uint32_t room_count_ = 0;
-	proto::ReplyRoom room_kind_ = proto::ReplyRoom::inline_message;
-	wire::SegmentArray write_list_[1];
-
-	/* The reply, while its memory is being invalidated. */
-	verbs::ReceiveBuffer *reply_ = nullptr;
-	proto::Accepted verdict_;
+	std::array<wire::Segment, verbs::most_segments> room_segments_;
+	proto::Offer offer_;
 };
 
 } // namespace rpcordma::client

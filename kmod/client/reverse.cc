@@ -24,26 +24,37 @@ constexpr std::uint32_t largest_stream = 16 * proto::page_size;
 /* Why a connection is closed on which a Call cannot be answered. */
 constexpr const char *no_memory = "no memory for the reverse direction";
 
-/* Goes through memory that is in one piece, page by page. */
-class BlockReader {
-    public:
-	explicit BlockReader(const std::byte *at) noexcept
-		: at_(at)
-	{
-	}
-	verbs::PagePiece operator()(std::uint32_t most) noexcept
-	{
-		const auto in_page =
-			static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at_) % proto::page_size);
-		const verbs::PagePiece piece{rpcordma_page_of(at_), in_page,
-					     std::min(most, proto::page_size - in_page)};
-		at_ += piece.length;
-		return piece;
-	}
+void trace_dropped(const Transport &transport, wire::Xid xid, const char *reason)
+{
+	rpcordma_trace_reverse_call_dropped(transport.peer(), static_cast<u32>(xid), reason);
+}
 
-    private:
-	const std::byte *at_;
-};
+/* Maps the memory of RDMA Reads or Writes. */
+bool prepare(Transport &transport, verbs::Transfers &transfers)
+{
+	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
+	const unsigned int scope = rpcordma_reclaim_scope_enter(transport.carries_swap());
+	const int error = verbs::prepare(transfers);
+	rpcordma_reclaim_scope_leave(scope);
+	return error == 0;
+}
+
+/* The header of a message that is shorter than any threshold, or that a plan has made fit. */
+std::uint32_t size_of(wire::Result<std::size_t> header)
+{
+	if (!header)
+		bug("a reverse reply's header is too long");
+	return static_cast<std::uint32_t>(*header);
+}
+
+/* Writes PROG_UNAVAIL; returns its size. */
+std::uint32_t fill_unserved(wire::Xid xid, std::uint32_t credits, std::span<std::byte> message)
+{
+	const std::uint32_t size = size_of(wire::encode_returned_msg(message, xid, credits, wire::ReturnedChunks{}));
+	const proto::UnservedReply reply = proto::unserved_reply(xid);
+	__builtin_memcpy(message.subspan(size, reply.size()).data(), reply.data(), reply.size());
+	return size + static_cast<std::uint32_t>(reply.size());
+}
 
 } // namespace
 
@@ -59,18 +70,13 @@ ReverseResponder::~ReverseResponder()
 	free_.delete_all();
 }
 
-std::uint32_t ReverseResponder::wanted_receives() noexcept
+std::uint32_t ReverseResponder::begin_connection() noexcept
 {
 	kernel::Guard guard(lock_);
 	awaited_ = sessions_ != 0;
-	return receives();
-}
-
-void ReverseResponder::connected() noexcept
-{
-	kernel::Guard guard(lock_);
 	unanswered_ = 0;
 	connection_++;
+	return receives();
 }
 
 void ReverseResponder::room() noexcept
@@ -84,27 +90,25 @@ void ReverseResponder::room() noexcept
 void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexcept
 {
 	if (!take_credit())
-		return rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(call.xid),
-							   "credits or memory");
-	ReverseRequest *const request = make_request(message.size());
+		return trace_dropped(owner_, call.xid, "credits or memory");
+	ReverseRequest *const request = hold(message);
 	if (!request) {
-		rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(call.xid), "credits or memory");
+		trace_dropped(owner_, call.xid, "credits or memory");
 		return owner_.give_up(no_memory);
 	}
-	request->hold(message);
 	const wire::Chunks &chunks = request->call().chunks;
-	if (chunks.any() && !has_session())
-		return refuse(*request, ReverseRequest::Refusal::chunks, "chunks for nobody");
-	if (!chunks.reads.empty() && owner_.endpoint_->reads() == 0)
-		return refuse(*request, ReverseRequest::Refusal::chunks, "no RDMA Reads are offered");
+	if (chunks.any() && sessions_.load() == 0)
+		return refuse(*request, Refusal::chunks, "chunks for nobody");
+	if (!chunks.reads.empty() && owner_.endpoint().reads() == 0)
+		return refuse(*request, Refusal::chunks, "no RDMA Reads are offered");
 	const auto assembly = proto::Assembly::of(
 		request->call(), {.stream = largest_stream,
 				  .segments = most_reverse_segments,
 				  .room_segments = most_reverse_segments,
-				  .reply_threshold = owner_.endpoint_->agreement().inline_thresholds.call,
+				  .reply_threshold = owner_.endpoint().agreement().inline_thresholds.call,
 				  .eligible_only = true});
 	if (!assembly)
-		return refuse(*request, ReverseRequest::Refusal::chunks, name_of(assembly.error()));
+		return refuse(*request, Refusal::chunks, name_of(assembly.error()));
 	rpcordma_trace_reverse_call_received(owner_.peer(), static_cast<u32>(call.xid), name_of(assembly->shape()),
 					     call.credits, static_cast<u32>(call.payload.size()), chunks.reads.count(),
 					     assembly->size());
@@ -122,33 +126,28 @@ bool ReverseResponder::take_credit() noexcept
 	return true;
 }
 
-/* One for a message of that size, whose credit is taken; null, with the credit given back, where there is none. */
-ReverseRequest *ReverseResponder::make_request(std::size_t size) noexcept
+/* Null where there is no memory: the connection is to be closed, and its credits with it. */
+ReverseRequest *ReverseResponder::hold(wire::Bytes message) noexcept
 {
-	ReverseRequest *request = nullptr;
-	bool may_have_one;
+	ReverseRequest *request;
 	{
 		kernel::Guard guard(lock_);
-		may_have_one = in_use_ < most_reverse_requests;
-		if (may_have_one) {
-			in_use_++;
-			request = free_.pop_front();
-		}
+		if (in_use_ == most_reverse_requests)
+			return nullptr;
+		in_use_++;
+		request = free_.pop_front();
 	}
-	if (request && request->size() < size) {
-		delete request;
-		request = nullptr;
-	}
-	if (!request && may_have_one)
-		request = ReverseRequest::make(*this, size, kernel::GFP_ATTEMPT);
+	if (!request)
+		request = new (kernel::GFP_ATTEMPT) ReverseRequest(*this);
+	const bool is_held = request && request->hold(message, kernel::GFP_ATTEMPT);
 	kernel::Guard guard(lock_);
-	if (request) {
-		request->holds_credit_ = true;
-		request->connection_ = connection_;
+	if (request)
+		progress_of(*request) = {State::served, is_held, connection_};
+	if (is_held)
 		return request;
-	}
-	unanswered_--;
-	if (may_have_one)
+	if (request)
+		recycle(*request);
+	else
 		in_use_--;
 	return nullptr;
 }
@@ -156,70 +155,35 @@ ReverseRequest *ReverseResponder::make_request(std::size_t size) noexcept
 /* Before its answer is sent: the responder may make use of the credit as soon as it has that. */
 void ReverseResponder::give_credit_back(ReverseRequest &request) noexcept
 {
-	if (std::exchange(request.holds_credit_, false) && request.connection_ == connection_)
+	Progress &progress = progress_of(request);
+	if (std::exchange(progress.holds_credit, false) && progress.connection == connection_)
 		unanswered_--;
-}
-
-bool ReverseResponder::has_session() noexcept
-{
-	kernel::Guard guard(lock_);
-	return sessions_ != 0;
 }
 
 void ReverseResponder::pull(ReverseRequest &request, const proto::Assembly &assembly) noexcept
 {
-	if (!request.make_room(assembly.size(), kernel::GFP_ATTEMPT))
-		return lose(request);
-	std::byte *const stream = request.moved_.data();
-	proto::Pieces pieces = assembly.pieces();
-	while (const auto piece = pieces.next()) {
-		std::byte *const to = stream + piece->offset;
-		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source)) {
-			__builtin_memcpy(to, bytes->data(), bytes->size());
-		} else if (!move(request, std::get<wire::Segment>(piece->source), BlockReader(to),
-				 verbs::Direction::read)) {
-			return lose(request);
-		}
+	if (!request.make_reads(assembly, transfers_, owner_.endpoint()) || !prepare(owner_, request.transfers_)) {
+		/* Waiting for memory is not for this context. */
+		trace_dropped(owner_, request.call().xid, "credits or memory");
+		keep(request);
+		return owner_.give_up(no_memory);
 	}
-	if (!prepare(request))
-		return lose(request);
-	if (verbs::requests_of(request.transfers_) > owner_.endpoint_->sends().longest_chain())
-		return refuse(request, ReverseRequest::Refusal::chunks, "too many segments");
-	verbs::Chain chain = verbs::chain_of(request.transfers_);
-	request.watch(owner_.endpoint_->sends(), chain);
-	request.reads_ = chain;
-	wait_for_room(request, ReverseRequest::State::pulling);
+	if (verbs::requests_of(request.transfers_) > owner_.endpoint().sends().longest_chain())
+		return refuse(request, Refusal::chunks, "too many segments");
+	request.reads_ = verbs::chain_of(request.transfers_);
+	request.watch(owner_.endpoint().sends(), request.reads_);
+	wait_for_room(request, State::pulling);
 }
 
-void ReverseResponder::wait_for_room(ReverseRequest &request, ReverseRequest::State state) noexcept
+void ReverseResponder::wait_for_room(ReverseRequest &request, State state) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
-		request.state_ = state;
+		progress_of(request).state = state;
 		waiting_.push_back(request);
 		waits_.store(true);
 	}
 	post();
-}
-
-/* Makes an RDMA Read or Write. There is one of the connection's for each segment of each request. */
-template <typename Next>
-bool ReverseResponder::move(ReverseRequest &request, const wire::Segment &segment, Next next,
-			    verbs::Direction direction) noexcept
-{
-	const verbs::Remote remote{owner_.endpoint_->queue_pair(), owner_.endpoint_->port(), segment, direction};
-	return transfers_.append(remote, segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next,
-				 request.transfers_);
-}
-
-/* Maps the memory of all of them. */
-bool ReverseResponder::prepare(ReverseRequest &request) noexcept
-{
-	/* The kernel's helper allocates as if it might wait for memory, which may take a Reply that comes by this context. */
-	const unsigned int scope = rpcordma_reclaim_scope_enter(owner_.carries_swap());
-	const int error = verbs::prepare(request.transfers_);
-	rpcordma_reclaim_scope_leave(scope);
-	return error == 0;
 }
 
 /* Posts what the send queue has room for now. The rest has its turn when there is more. */
@@ -232,14 +196,14 @@ void ReverseResponder::post() noexcept
 			request = waiting_.front();
 			if (!request)
 				return waits_.store(false);
-			const bool is_refused = request->state_ == ReverseRequest::State::refused;
-			if (!owner_.endpoint_->sends().reserve(is_refused ? 1 : request->reads_.count))
+			const bool is_refused = progress_of(*request).state == State::refused;
+			if (!owner_.endpoint().sends().reserve(is_refused ? 1 : request->reads_.count))
 				return;
 			waiting_.remove(*request);
 			if (!is_refused) {
 				moving_.push_back(*request);
 				/* Where it fails, the connection is being closed: sweep() will come by. */
-				(void)owner_.endpoint_->sends().post(request->reads_, *request);
+				(void)owner_.endpoint().sends().post(request->reads_, *request);
 				continue;
 			}
 		}
@@ -256,55 +220,44 @@ void ReverseResponder::moved(ReverseRequest &request) noexcept
 	{
 		kernel::Guard guard(lock_);
 		moving_.remove(request);
-		is_pulled = request.state_ == ReverseRequest::State::pulling;
-		if (request.state_ == ReverseRequest::State::released)
+		State &state = progress_of(request).state;
+		is_pulled = state == State::pulling;
+		if (state == State::released)
 			recycle(request);
 		else
-			request.state_ = ReverseRequest::State::served;
+			state = State::served;
 	}
 	if (!is_pulled)
 		return;
-	if (owner_.endpoint_->is_lost())
-		return drop(request, "connection lost");
+	if (owner_.endpoint().is_lost()) {
+		trace_dropped(owner_, request.call().xid, "connection lost");
+		return keep(request);
+	}
 	serve(request);
 }
 
 void ReverseResponder::serve(ReverseRequest &request) noexcept
 {
 	if (!proto::payload_is_call(request.stream(), request.call().xid))
-		return refuse(request, ReverseRequest::Refusal::chunks, "no call with the XID of the header");
-	rpc_rqst *const rqst = request.give(owner_.xprt_);
+		return refuse(request, Refusal::chunks, "no call with the XID of the header");
+	rpc_rqst *const rqst = request.give(owner_.xprt());
 	bool served;
 	{
 		/* The service does not end while there is a session: see close(). */
 		kernel::Guard guard(lock_);
-		served = sessions_ != 0 && rpcordma_reverse_enqueue(owner_.xprt_, rqst);
+		served = sessions_ != 0 && rpcordma_reverse_enqueue(owner_.xprt(), rqst);
 	}
 	if (!served)
-		refuse(request, ReverseRequest::Refusal::unserved, "nobody serves it");
+		refuse(request, Refusal::unserved, "nobody serves it");
 }
 
 /* Answers it when there is room for that: it keeps its credit until then, so that few wait. */
-void ReverseResponder::refuse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
+void ReverseResponder::refuse(ReverseRequest &request, Refusal refusal, const char *reason) noexcept
 {
-	rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(request.call().xid), reason);
+	trace_dropped(owner_, request.call().xid, reason);
 	transfers_.finish(request.transfers_);
 	request.refusal_ = refusal;
-	wait_for_room(request, ReverseRequest::State::refused);
-}
-
-/* There is no memory to carry it out, and waiting for some is not for this context. */
-void ReverseResponder::lose(ReverseRequest &request) noexcept
-{
-	drop(request, "credits or memory");
-	owner_.give_up(no_memory);
-}
-
-void ReverseResponder::drop(ReverseRequest &request, const char *reason) noexcept
-{
-	rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(request.call().xid), reason);
-	transfers_.finish(request.transfers_);
-	keep(request);
+	wait_for_room(request, State::refused);
 }
 
 /* A responder cannot make a connection: this one stays while it may have something to say (RFC 8167, 5.4). */
@@ -312,7 +265,7 @@ void ReverseResponder::open(unsigned int sessions) noexcept
 {
 	kernel::Guard guard(lock_);
 	if (sessions_ == 0)
-		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(owner_.xprt_), 0);
+		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(owner_.xprt()), 0);
 	sessions_ += sessions;
 	awaited_ = true;
 }
@@ -324,10 +277,10 @@ void ReverseResponder::close(unsigned int sessions) noexcept
 		kernel::Guard guard(lock_);
 		if (sessions_ == 0)
 			return;
-		sessions_ -= std::min(sessions, sessions_);
+		sessions_ -= std::min<unsigned int>(sessions, sessions_);
 		if (sessions_ != 0)
 			return;
-		field::rpc_xprt::idle_timeout(owner_.xprt_) = idle_timeout_;
+		field::rpc_xprt::idle_timeout(owner_.xprt()) = idle_timeout_;
 		if (in_use_ == 0)
 			return;
 		idle_ = &idle;
@@ -342,9 +295,9 @@ void ReverseResponder::close(unsigned int sessions) noexcept
 /* In room that is reserved for it. */
 void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 {
-	verbs::SendBuffer *const buffer = owner_.endpoint_->sends().take(kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer = owner_.endpoint().sends().take(kernel::GFP_ATTEMPT);
 	if (!buffer) {
-		owner_.endpoint_->sends().release(1);
+		owner_.endpoint().sends().release(1);
 		return owner_.give_up(no_memory);
 	}
 	std::uint32_t credits;
@@ -353,41 +306,28 @@ void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 		credits = grant();
 		give_credit_back(request);
 	}
-	/* Where it fails, the connection is being closed. */
-	(void)owner_.endpoint_->sends().post(*buffer, fill_refusal(request, credits, buffer->bytes()), {}, {});
-}
-
-/* Returns its size. */
-std::uint32_t ReverseResponder::fill_refusal(const ReverseRequest &request, std::uint32_t credits,
-					     std::span<std::byte> message) noexcept
-{
 	const wire::Xid xid = request.call().xid;
-	const bool is_unserved = request.refusal_ == ReverseRequest::Refusal::unserved;
-	const auto header = is_unserved ? wire::encode_returned_msg(message, xid, credits, wire::ReturnedChunks{}) :
-					  wire::encode_error(message, xid, RPCRDMA_V1, credits, wire::ChunkError{});
-	/* Both are shorter than any threshold. */
-	if (!header)
-		bug("a refusal's header is too long");
-	const auto size = static_cast<std::uint32_t>(*header);
-	if (!is_unserved)
-		return size;
-	const proto::UnservedReply reply = proto::unserved_reply(xid);
-	__builtin_memcpy(message.subspan(size, reply.size()).data(), reply.data(), reply.size());
-	return size + static_cast<std::uint32_t>(reply.size());
+	const std::uint32_t size =
+		request.refusal_ == Refusal::unserved ?
+			fill_unserved(xid, credits, buffer->bytes()) :
+			size_of(wire::encode_error(buffer->bytes(), xid, RPCRDMA_V1, credits, wire::ChunkError{}));
+	/* Where it fails, the connection is being closed. */
+	(void)owner_.endpoint().sends().post(*buffer, size, {}, {});
 }
 
 /* sunrpc is done with it. */
 void ReverseResponder::keep(ReverseRequest &request) noexcept
 {
 	kernel::Guard guard(lock_);
-	if (request.state_ == ReverseRequest::State::pushing)
-		request.state_ = ReverseRequest::State::released;
+	if (State &state = progress_of(request).state; state == State::pushing)
+		state = State::released;
 	else
 		recycle(request);
 }
 
 void ReverseResponder::recycle(ReverseRequest &request) noexcept
 {
+	transfers_.finish(request.transfers_);
 	request.moved_ = {};
 	give_credit_back(request);
 	in_use_--;
@@ -408,13 +348,13 @@ int ReverseResponder::send(rpc_rqst *rqst) noexcept
 		return -kernel::ENOBUFS;
 	case Sent::too_large:
 		/* An errno would be taken for that of whichever task sends at the moment. */
-		if (!owner_.endpoint_->sends().reserve(1))
+		if (!owner_.endpoint().sends().reserve(1))
 			return -kernel::ENOBUFS;
-		request.refusal_ = ReverseRequest::Refusal::chunks;
+		request.refusal_ = Refusal::chunks;
 		send_refusal(request);
 		break;
 	case Sent::not_connected:
-		owner_.close();
+		owner_.connector().close();
 		return -kernel::ENOTCONN;
 	}
 	return 0;
@@ -425,70 +365,55 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 	const wire::Xid xid = request.call().xid;
 	const wire::Chunks &chunks = request.call().chunks;
 	const auto fail = [&](const char *reason, Sent as) {
-		rpcordma_trace_reverse_call_dropped(owner_.peer(), static_cast<u32>(xid), reason);
+		trace_dropped(owner_, xid, reason);
 		return as;
 	};
 	{
 		/* Memory that was offered on another connection is no longer, and nobody waits there. */
 		kernel::Guard guard(lock_);
-		if (request.connection_ != connection_)
+		if (progress_of(request).connection != connection_)
 			return fail("connection lost", Sent::yes);
 	}
+	verbs::Endpoint &endpoint = owner_.endpoint();
 	const std::uint32_t size = field::xdr_buf::len(&reply);
 	const auto plan = proto::plan_reply(size, std::span<const proto::Item>(), chunks,
-					    owner_.endpoint_->agreement().inline_thresholds.call);
+					    endpoint.agreement().inline_thresholds.call);
 	if (!plan)
 		return fail("reply too large", Sent::too_large);
 	const bool is_long = plan->transfer == proto::ReplyTransfer::long_reply;
-	if (is_long && (!chunks.reply || !write(request, *chunks.reply, reply))) {
+	if (is_long && (!chunks.reply || !request.make_writes(*chunks.reply, reply, transfers_, endpoint) ||
+			!prepare(owner_, request.transfers_))) {
 		transfers_.finish(request.transfers_);
 		return fail("credits or memory", Sent::too_large);
 	}
 	verbs::SendBuffer *const buffer =
-		owner_.endpoint_->sends().begin(verbs::requests_of(request.transfers_) + 1, kernel::GFP_ATTEMPT);
+		endpoint.sends().begin(verbs::requests_of(request.transfers_) + 1, kernel::GFP_ATTEMPT);
 	if (!buffer) {
 		transfers_.finish(request.transfers_);
 		return Sent::no_room;
 	}
 	const wire::ReturnedChunks returned{chunks.writes, {}, chunks.reply, is_long ? size : 0};
-	const auto header = is_long ? wire::encode_returned_nomsg(buffer->bytes(), xid, reverse_credits, returned) :
-				      wire::encode_returned_msg(buffer->bytes(), xid, reverse_credits, returned);
-	/* The plan has made sure of it. */
-	if (!header)
-		bug("a reply's header is too long");
-	auto message_size = static_cast<std::uint32_t>(*header);
+	std::uint32_t message_size =
+		size_of(is_long ? wire::encode_returned_nomsg(buffer->bytes(), xid, reverse_credits, returned) :
+				  wire::encode_returned_msg(buffer->bytes(), xid, reverse_credits, returned));
 	if (!is_long) {
 		read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + message_size, size);
 		message_size += size;
 	}
 	rpcordma_trace_reverse_reply_sent(owner_.peer(), static_cast<u32>(xid), name_of(plan->transfer), size);
 	verbs::Chain chain = verbs::chain_of(request.transfers_);
-	if (is_long)
-		request.watch(owner_.endpoint_->sends(), chain);
+	verbs::SendQueue::SendOptions options;
+	if (is_long) {
+		request.watch(endpoint.sends(), chain);
+		options.watcher = &request;
+	}
 	kernel::Guard guard(lock_);
 	give_credit_back(request);
-	if (!is_long)
-		return owner_.endpoint_->sends().post(*buffer, message_size, {}, {}) ? Sent::yes : Sent::not_connected;
-	request.state_ = ReverseRequest::State::pushing;
-	moving_.push_back(request);
-	return owner_.endpoint_->sends().post(*buffer, message_size, chain, {.watcher = &request, .invalidate = {}}) ?
-		       Sent::yes :
-		       Sent::not_connected;
-}
-
-/* Prepares the RDMA Writes of a Reply that goes to its Reply chunk. */
-bool ReverseResponder::write(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply) noexcept
-{
-	const std::uint32_t size = field::xdr_buf::len(&reply);
-	if (!request.make_room(size, kernel::GFP_ATTEMPT) ||
-	    read_bytes_from_xdr_buf(&reply, 0, request.moved_.data(), size) != 0)
-		return false;
-	BlockReader reader(request.moved_.data());
-	const auto next = [&reader](std::uint32_t most) { return reader(most); };
-	const bool is_made = proto::for_each_written(room, size, [&](const wire::Segment &segment) {
-		return move(request, segment, next, verbs::Direction::write);
-	});
-	return is_made && prepare(request);
+	if (is_long) {
+		progress_of(request).state = State::pushing;
+		moving_.push_back(request);
+	}
+	return endpoint.sends().post(*buffer, message_size, chain, options) ? Sent::yes : Sent::not_connected;
 }
 
 /* The queue pair is drained: nothing is read or written any more. */
@@ -506,8 +431,8 @@ void ReverseResponder::sweep() noexcept
 			return;
 		transfers_.finish(request->transfers_);
 		kernel::Guard guard(lock_);
-		if (request->state_ == ReverseRequest::State::pushing)
-			request->state_ = ReverseRequest::State::served;
+		if (State &state = progress_of(*request).state; state == State::pushing)
+			state = State::served;
 		else
 			recycle(*request);
 	}

@@ -13,6 +13,8 @@
 
 namespace rpcordma::client {
 
+class Transport;
+
 /* Calls that the responder may have outstanding in the reverse direction. */
 inline constexpr std::uint32_t reverse_credits = 8;
 /* The same with those that have been answered and are still sunrpc's, or the device's. */
@@ -26,10 +28,9 @@ class ReverseResponder {
 	explicit ReverseResponder(Transport &owner) noexcept;
 	~ReverseResponder();
 
-	/* The Receives that a connection which is about to be made begins with. */
-	[[nodiscard]] std::uint32_t wanted_receives() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The transport has another connection from now on. */
-	void connected() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The transport is about to have another connection. Return: the Receives that it begins with. With the send
+	 * lock. */
+	[[nodiscard]] std::uint32_t begin_connection() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Receives for what is granted, and one for the time in which a message is looked at: its answer may be under way
 	 * already. Any context. */
 	[[nodiscard]] std::uint32_t receives() const noexcept
@@ -62,33 +63,30 @@ class ReverseResponder {
     private:
 	friend class ReverseRequest;
 
-	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] ReverseRequest *make_request(std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool has_session() noexcept RPCORDMA_EXCLUDES(lock_);
+	using Progress = ReverseRequest::Progress;
+	using Refusal = ReverseRequest::Refusal;
+	using State = ReverseRequest::State;
+
+	[[nodiscard]] Progress &progress_of(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return request.progress_;
+	}
 	/* As long as no service has awaited Calls on this connection, one that is answered with an error. */
 	[[nodiscard]] std::uint32_t grant() const noexcept
 	{
 		return awaited_.load() ? reverse_credits : 1;
 	}
+	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
+	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] ReverseRequest *hold(wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void pull(ReverseRequest &request, const proto::Assembly &assembly) noexcept RPCORDMA_EXCLUDES(lock_);
-	template <typename Next>
-	[[nodiscard]] bool move(ReverseRequest &request, const wire::Segment &segment, Next next,
-				verbs::Direction direction) noexcept;
-	[[nodiscard]] bool prepare(ReverseRequest &request) noexcept;
-	void wait_for_room(ReverseRequest &request, ReverseRequest::State state) noexcept RPCORDMA_EXCLUDES(lock_);
+	void wait_for_room(ReverseRequest &request, State state) noexcept RPCORDMA_EXCLUDES(lock_);
 	void post() noexcept RPCORDMA_EXCLUDES(lock_);
 	void moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void serve(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void refuse(ReverseRequest &request, ReverseRequest::Refusal refusal, const char *reason) noexcept
-		RPCORDMA_EXCLUDES(lock_);
-	void lose(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void drop(ReverseRequest &request, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void refuse(ReverseRequest &request, Refusal refusal, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
 	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] static std::uint32_t fill_refusal(const ReverseRequest &request, std::uint32_t credits,
-							std::span<std::byte> message) noexcept;
-	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] Sent transmit(ReverseRequest &request, const xdr_buf &reply) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool write(ReverseRequest &request, const wire::WriteChunk &room, const xdr_buf &reply) noexcept;
 	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;
@@ -106,7 +104,8 @@ class ReverseResponder {
 	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
 	std::uint32_t unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	unsigned int sessions_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Changed under the lock. */
+	std::atomic<unsigned int> sessions_{0};
 	/* There has been one since this connection was made: what was granted then cannot be taken back. Changed under the
 	 * lock. */
 	std::atomic<bool> awaited_{false};

@@ -3,6 +3,7 @@
 
 #include "client/reverse.hh"
 #include "proto/received.hh"
+#include "proto/response.hh"
 
 namespace rpcordma::client {
 
@@ -24,36 +25,24 @@ ReverseRequest::ReverseRequest(ReverseResponder &owner) noexcept
 {
 }
 
-ReverseRequest *ReverseRequest::make(ReverseResponder &owner, std::size_t size, gfp_t gfp) noexcept
-{
-	kernel::Owned<ReverseRequest> request(new (gfp) ReverseRequest(owner));
-	if (!request)
-		return nullptr;
-	request->message_ = kernel::Block(size, gfp);
-	request->reply_ = kernel::Block(reply_size, gfp);
-	if (!request->message_ || !request->reply_)
-		return nullptr;
-	return request.release();
-}
-
 ReverseRequest &ReverseRequest::of(rpc_rqst *rqst) noexcept
 {
 	return *kernel::owner_of(&ReverseRequest::rqst_, rqst);
 }
 
-void ReverseRequest::hold(wire::Bytes message) noexcept
+bool ReverseRequest::hold(wire::Bytes message, gfp_t gfp) noexcept
 {
+	if (message_.size() < message.size())
+		message_ = kernel::Block(message.size(), gfp);
+	if (!reply_)
+		reply_ = kernel::Block(reply_size, gfp);
+	if (!message_ || !reply_)
+		return false;
 	__builtin_memcpy(message_.data(), message.data(), message.size());
 	const proto::Received received = proto::classify_received(message_.span().first(message.size()));
 	call_ = std::get<proto::Call>(received);
 	moved_ = {};
-	state_ = State::served;
-}
-
-bool ReverseRequest::make_room(std::size_t size, gfp_t gfp) noexcept
-{
-	moved_ = kernel::Block(size, gfp);
-	return static_cast<bool>(moved_);
+	return true;
 }
 
 rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept
@@ -80,6 +69,50 @@ rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept
 	field::xdr_buf::head_length(&reply) = reply_.size();
 	field::xdr_buf::buflen(&reply) = static_cast<unsigned int>(reply_.size());
 	return rqst;
+}
+
+bool ReverseRequest::make_reads(const proto::Assembly &assembly, verbs::TransferPool &pool,
+				const verbs::Endpoint &endpoint) noexcept
+{
+	moved_ = kernel::Block(assembly.size(), kernel::GFP_ATTEMPT);
+	if (!moved_)
+		return false;
+	proto::Pieces pieces = assembly.pieces();
+	while (const auto piece = pieces.next()) {
+		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
+			__builtin_memcpy(moved_.data() + piece->offset, bytes->data(), bytes->size());
+		else if (!move(std::get<wire::Segment>(piece->source), piece->offset, verbs::Direction::read, pool,
+			       endpoint))
+			return false;
+	}
+	return true;
+}
+
+bool ReverseRequest::make_writes(const wire::WriteChunk &room, const xdr_buf &reply, verbs::TransferPool &pool,
+				 const verbs::Endpoint &endpoint) noexcept
+{
+	const std::uint32_t size = field::xdr_buf::len(&reply);
+	moved_ = kernel::Block(size, kernel::GFP_ATTEMPT);
+	if (!moved_ || read_bytes_from_xdr_buf(&reply, 0, moved_.data(), size) != 0)
+		return false;
+	std::size_t done = 0;
+	return proto::for_each_written(room, size, [&](const wire::Segment &segment) {
+		return move(segment, std::exchange(done, done + segment.length), verbs::Direction::write, pool,
+			    endpoint);
+	});
+}
+
+/* Makes an RDMA Read or Write. There is one of the connection's for each segment of each request. */
+bool ReverseRequest::move(const wire::Segment &segment, std::size_t offset, verbs::Direction direction,
+			  verbs::TransferPool &pool, const verbs::Endpoint &endpoint) noexcept
+{
+	const auto next = [at = moved_.data() + offset](std::uint32_t most) mutable {
+		const verbs::PagePiece piece = verbs::piece_at(at, most);
+		at += piece.length;
+		return piece;
+	};
+	return pool.append({endpoint.queue_pair(), endpoint.port(), segment, direction},
+			   segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next, transfers_);
 }
 
 } // namespace rpcordma::client

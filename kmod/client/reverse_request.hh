@@ -4,7 +4,8 @@
 
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
-#include "proto/arrival.hh"
+#include "proto/assembly.hh"
+#include "verbs/endpoint.hh"
 #include "verbs/live.hh"
 #include "verbs/transfer.hh"
 #include "wire/xdr.hh"
@@ -13,37 +14,40 @@ namespace rpcordma::client {
 
 class ReverseResponder;
 
-/* Owned by the ReverseResponder, or by sunrpc as the rpc_rqst that it holds. */
+/* Owned by the ReverseResponder, or by sunrpc as the rpc_rqst that it holds. What is not in `Progress` belongs to one of
+ * them at a time, and to the device while RDMA Reads or Writes are posted. */
 class ReverseRequest final : public kernel::Heap, public kernel::ListNode<ReverseRequest>, private verbs::Signal {
     public:
-	/* Null where there is no memory. `size` is that of the largest message, in bytes. */
-	[[nodiscard]] static ReverseRequest *make(ReverseResponder &owner, std::size_t size, gfp_t gfp) noexcept;
+	explicit ReverseRequest(ReverseResponder &owner) noexcept;
 	[[nodiscard]] static ReverseRequest &of(rpc_rqst *rqst) noexcept;
 
-	/* Keeps a message, of no more than the size that this was made for, that is a Call. */
-	void hold(wire::Bytes message) noexcept;
+	/* Keeps a copy of a message that is a Call. Return: false where there is no memory. */
+	[[nodiscard]] bool hold(wire::Bytes message, gfp_t gfp) noexcept;
 	[[nodiscard]] const proto::Call &call() const noexcept
 	{
 		return call_;
 	}
-	/* The Payload stream, if some of it comes by chunks: so much memory, zeroed. False where there is none. */
-	[[nodiscard]] bool make_room(std::size_t size, gfp_t gfp) noexcept;
 	/* The whole of the Payload stream. */
 	[[nodiscard]] wire::Bytes stream() const noexcept
 	{
 		return moved_ ? wire::Bytes(moved_.span()) : call_.payload;
 	}
-	/* As sunrpc wants to find it. */
+	/* The Call as sunrpc wants to find it, with memory for its Reply. */
 	[[nodiscard]] rpc_rqst *give(rpc_xprt *xprt) noexcept;
-	[[nodiscard]] std::size_t size() const noexcept
-	{
-		return message_.size();
-	}
+
+	/* Puts the Payload stream of the Call together: copies what is in the message, and makes RDMA Reads of the rest,
+	 * which are not prepared. Return: false where there is no memory. */
+	[[nodiscard]] bool make_reads(const proto::Assembly &assembly, verbs::TransferPool &pool,
+				      const verbs::Endpoint &endpoint) noexcept;
+	/* Copies the Reply, and makes the RDMA Writes of it that fill the Reply chunk, as make_reads(). */
+	[[nodiscard]] bool make_writes(const wire::WriteChunk &room, const xdr_buf &reply, verbs::TransferPool &pool,
+				       const verbs::Endpoint &endpoint) noexcept;
 
     private:
 	friend class ReverseResponder;
 
-	explicit ReverseRequest(ReverseResponder &owner) noexcept;
+	[[nodiscard]] bool move(const wire::Segment &segment, std::size_t offset, verbs::Direction direction,
+				verbs::TransferPool &pool, const verbs::Endpoint &endpoint) noexcept;
 
 	/* What is answered where a service does not. */
 	enum class Refusal : std::uint8_t {
@@ -52,7 +56,6 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 		/* PROG_UNAVAIL. */
 		unserved,
 	};
-	/* Guarded by the owner's lock. */
 	enum class State : std::uint8_t {
 		/* Its chunks are read. */
 		pulling,
@@ -62,18 +65,22 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 		served,
 		/* sunrpc has it, and its Reply is written to its Reply chunk. */
 		pushing,
-		/* The same, but for sunrpc. */
+		/* sunrpc is done with it, and its Reply is still being written. */
 		released,
+	};
+	/* Guarded by the lock of the ReverseResponder, through whose progress_of() alone it is reached. */
+	struct Progress {
+		State state = State::served;
+		/* It has not been answered. */
+		bool holds_credit = false;
+		/* The number of the connection that the Call came on. */
+		std::uint32_t connection = 0;
 	};
 
 	Counted counted_{live_objects.requests};
 	ReverseResponder &owner_;
-	State state_ = State::served;
+	Progress progress_;
 	Refusal refusal_ = Refusal::chunks;
-	/* It has not been answered. Guarded likewise. */
-	bool holds_credit_ = false;
-	/* The number of the connection that the Call came on. Guarded likewise. */
-	std::uint32_t connection_ = 0;
 	kernel::Opaque<rpc_rqst> rqst_;
 	kernel::Block message_;
 	proto::Call call_{};

@@ -20,8 +20,8 @@ static const char *const lock_names[RPCORDMA_LOCKS] = {
 	[RPCORDMA_LOCK_RECEIVE_QUEUE] = "ReceiveQueue",
 	[RPCORDMA_LOCK_SEND_QUEUE] = "SendQueue",
 	[RPCORDMA_LOCK_REGISTRATION_POOL] = "RegistrationPool",
-	[RPCORDMA_LOCK_RECONNECTION] = "Transport::reconnection_",
-	[RPCORDMA_LOCK_TRANSPORT] = "Transport",
+	[RPCORDMA_LOCK_CONNECTOR] = "Connector",
+	[RPCORDMA_LOCK_OUTSTANDING] = "Outstanding",
 	[RPCORDMA_LOCK_REVERSE_RESPONDER] = "ReverseResponder",
 };
 

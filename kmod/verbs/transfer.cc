@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "proto/segmenting.hh"
+
 namespace rpcordma::verbs {
 
 namespace {
@@ -27,6 +29,12 @@ unsigned int dma_direction(Direction direction) noexcept
 }
 
 } // namespace
+
+PagePiece piece_at(const std::byte *at, std::uint32_t most) noexcept
+{
+	const auto in_page = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % proto::page_size);
+	return {rpcordma_page_of(at), in_page, std::min(most, proto::page_size - in_page)};
+}
 
 bool Transfer::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
 {

@@ -20,6 +20,9 @@ struct PagePiece {
 	std::uint32_t length;
 };
 
+/* The piece that begins with a byte of kmalloc()ed memory: what of `most` bytes is in the same page. */
+[[nodiscard]] PagePiece piece_at(const std::byte *at, std::uint32_t most) noexcept;
+
 /* A segment of the requester's memory, what it is for, and the way to it. */
 struct Remote {
 	ib_qp *qp;

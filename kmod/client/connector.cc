@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "client/connector.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/transport.hh"
+#include "kernel/trace.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* Between attempts, from the second on: sunrpc doubles it up to the mount's limit. */
+constexpr unsigned long first_delay = 5 * kernel::HZ;
+/* How long a peer may take to answer an attempt. */
+constexpr unsigned long patience = 30 * kernel::HZ;
+
+/* What sunrpc tells those that wait for the connection. */
+int errno_of(proto::ConnectOutcome outcome)
+{
+	static constexpr int errors[] = {0,
+					 -kernel::ECONNREFUSED,
+					 -kernel::EHOSTUNREACH,
+					 -kernel::ENETUNREACH,
+					 -kernel::ENOTCONN,
+					 -kernel::EHOSTUNREACH};
+	return errors[std::to_underlying(outcome)];
+}
+
+} // namespace
+
+Connector::Connector(Transport &owner, verbs::Endpoint::User &user, const sockaddr *source,
+		     std::size_t source_length) noexcept
+	: owner_(owner)
+	, user_(user)
+	, xprt_(owner.xprt())
+	, has_wanted_source_(source != nullptr)
+{
+	if (source)
+		__builtin_memcpy(wanted_source_.get(), source, source_length);
+	rpcordma_delayed_work_init(work_.get(), [](work_struct *work) {
+		kernel::owner_of(&Connector::work_, rpcordma_delayed_work_of(work))->attempt();
+	});
+}
+
+void Connector::connect(rpc_task *task) noexcept
+{
+	if (!xprt_lock_connect(xprt_, task, this))
+		return;
+	unsigned long delay = 0;
+	if (backs_off()) {
+		delay = xprt_reconnect_delay(xprt_);
+		xprt_reconnect_backoff(xprt_, first_delay);
+	}
+	rpcordma_trace_connect_attempt(owner_.peer(), static_cast<u32>(delay * 1000 / kernel::HZ));
+	rpcordma_queue_delayed_work(work_.get(), delay);
+}
+
+void Connector::attempt() noexcept
+{
+	const unsigned int scope = rpcordma_reclaim_scope_enter(owner_.carries_swap());
+	useful_ = false;
+	{
+		kernel::Guard guard(lock_);
+		began_ = rpcordma_jiffies();
+		reconnection_.begin();
+	}
+	const proto::ConnectOutcome outcome = make();
+	const bool connected = outcome == proto::ConnectOutcome::connected;
+	if (!connected) {
+		kernel::Guard guard(lock_);
+		reconnection_.failed(since_began());
+	}
+
+	rpcordma_xprt_clear_connecting(xprt_);
+	if (connected) {
+		field::rpc_xprt::connect_cookie(xprt_)++;
+		field::rpc_xprt::connect_count(xprt_)++;
+		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
+		const proto::Agreement &agreed = endpoint_->agreement();
+		rpcordma_trace_connected(owner_.peer(), endpoint_->device_name(), endpoint_->credits(),
+					 agreed.inline_thresholds.call, agreed.inline_thresholds.reply,
+					 agreed.remote_invalidation);
+		rpcordma_xprt_set_connected(xprt_);
+	} else {
+		rpcordma_trace_connect_failed(owner_.peer(), name_of(outcome));
+	}
+	/* Those that wait are to look again, or are told why there is no connection. Not after the lock is given up: a Call
+	 * that was sent meanwhile would be sent again. */
+	xprt_wake_pending_tasks(xprt_, connected ? -kernel::EAGAIN : errno_of(outcome));
+	xprt_unlock_connect(xprt_, this);
+	rpcordma_reclaim_scope_leave(scope);
+}
+
+proto::ConnectOutcome Connector::make() noexcept
+{
+	auto endpoint = verbs::Endpoint::create(
+		{
+			.network = field::rpc_xprt::xprt_net(xprt_),
+			.destination = owner_.peer(),
+			.source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) : nullptr,
+			.reserved_port = rpcordma_xprt_wants_reserved_port(xprt_),
+			.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
+			.reverse_receives = owner_.reverse().begin_connection(),
+			.reverse_transfers = most_reverse_segments,
+			.own = {.send_size = rpcordma_max_inline_write,
+				.receive_size = rpcordma_max_inline_read,
+				.remote_invalidation = true},
+		},
+		user_);
+	if (!endpoint)
+		return endpoint.error();
+	{
+		kernel::Guard guard(lock_);
+		endpoint_ = std::move(*endpoint);
+		__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
+	}
+	owner_.outstanding().connected(endpoint_->credits());
+	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
+	if (outcome != proto::ConnectOutcome::connected)
+		drop();
+	return outcome;
+}
+
+void Connector::close() noexcept
+{
+	drop();
+	field::rpc_xprt::connect_cookie(xprt_)++;
+	xprt_disconnect_done(xprt_);
+}
+
+void Connector::drop() noexcept
+{
+	if (!endpoint_)
+		return;
+	endpoint_->stop();
+	owner_.outstanding().sweep();
+	owner_.reverse().sweep();
+	/* Under the lock for those who look, but not destroyed under it. */
+	kernel::Owned<verbs::Endpoint> old;
+	{
+		kernel::Guard guard(lock_);
+		registrations_of_past_connections_ += endpoint_->registrations().size();
+		old = std::move(endpoint_);
+	}
+	rpcordma_trace_disconnected(owner_.peer(), owner_.outstanding().count());
+}
+
+void Connector::cancel() noexcept
+{
+	cancel_delayed_work_sync(work_.get());
+}
+
+void Connector::set_timeouts(unsigned long connect, unsigned long reconnect) noexcept
+{
+	kernel::KernelGuard guard(field::rpc_xprt::transport_lock(xprt_));
+	if (connect < field::rpc_xprt::connect_timeout(xprt_)) {
+		field::rpc_xprt::connect_timeout(xprt_) = connect;
+		/* A reply is waited for as long as two attempts to connect may take, at the least. */
+		const unsigned long reply = std::max(connect, 2 * first_delay);
+		field::rpc_timeout::to_initval(timeout_.get()) = reply;
+		field::rpc_timeout::to_maxval(timeout_.get()) = reply;
+		field::rpc_xprt::timeout(xprt_) = timeout_.get();
+	}
+	field::rpc_xprt::max_reconnect_timeout(xprt_) =
+		std::min(field::rpc_xprt::max_reconnect_timeout(xprt_), reconnect);
+}
+
+int Connector::print_source(char *buffer, std::size_t size) noexcept
+{
+	if (!rpcordma_xprt_connected(xprt_))
+		return -kernel::ENOTCONN;
+	kernel::Guard guard(lock_);
+	return rpcordma_address_print(reinterpret_cast<const sockaddr *>(source_.get()), buffer, size);
+}
+
+unsigned short Connector::source_port() noexcept
+{
+	kernel::Guard guard(lock_);
+	return rpcordma_address_port(reinterpret_cast<const sockaddr *>(source_.get()));
+}
+
+void Connector::end(proto::Reconnection::By by) noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		reconnection_.ended(by, since_began());
+	}
+	xprt_force_disconnect(xprt_);
+}
+
+void Connector::give_up(const char *reason) noexcept
+{
+	rpcordma_trace_disconnect(owner_.peer(), reason, "");
+	end(proto::Reconnection::By::requester);
+}
+
+/* The first Reply of a connection has come. */
+void Connector::useful() noexcept
+{
+	useful_ = true;
+	field::rpc_xprt::reestablish_timeout(xprt_) = 0;
+	kernel::Guard guard(lock_);
+	reconnection_.replied();
+}
+
+bool Connector::backs_off() noexcept
+{
+	kernel::Guard guard(lock_);
+	return reconnection_.backs_off();
+}
+
+/* In milliseconds. */
+std::uint64_t Connector::since_began() const noexcept
+{
+	return std::uint64_t{rpcordma_jiffies() - began_} * 1000 / kernel::HZ;
+}
+
+proto::InlineThresholds Connector::thresholds() noexcept
+{
+	kernel::Guard guard(lock_);
+	return endpoint_ ? endpoint_->agreement().inline_thresholds :
+			   proto::InlineThresholds{RPCRDMA_V1_DEFAULT_INLINE, RPCRDMA_V1_DEFAULT_INLINE};
+}
+
+unsigned long Connector::registrations_made() noexcept
+{
+	kernel::Guard guard(lock_);
+	return registrations_of_past_connections_ + (endpoint_ ? endpoint_->registrations().size() : 0);
+}
+
+} // namespace rpcordma::client

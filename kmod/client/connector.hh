@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The connection of a transport, made anew each time that sunrpc asks for one. */
+#pragma once
+
+#include <atomic>
+
+#include "kernel/heap.hh"
+#include "kernel/sync.hh"
+#include "proto/connection.hh"
+#include "verbs/endpoint.hh"
+
+namespace rpcordma::client {
+
+class Transport;
+
+/* Makes a connection, at most one at a time, and closes it. Its lock may be taken inside of that of `Outstanding`. */
+class Connector {
+    public:
+	/* `user` is called for what happens on connections; `source` is the address to connect from, or null for any. */
+	Connector(Transport &owner, verbs::Endpoint::User &user, const sockaddr *source,
+		  std::size_t source_length) noexcept;
+
+	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
+
+	/* Takes the send lock over from the task, for as long as an attempt takes on a thread of the module's. */
+	void connect(rpc_task *task) noexcept;
+	/* With the send lock, or when nobody can call any more. Sleeps until the device has let go of all memory. */
+	void close() noexcept;
+	/* In jiffies. Both only become smaller. */
+	void set_timeouts(unsigned long connect, unsigned long reconnect) noexcept;
+	/* The address that this connection, or the last one, was made from. Return: its length in characters. */
+	[[nodiscard]] int print_source(char *buffer, std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] unsigned short source_port() noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* No attempt is under way any more, and none begins. Nobody can call connect(). Sleeps. */
+	void cancel() noexcept;
+	/* Has sunrpc close the connection, and make a new one when there is something to send. Any context. */
+	void end(proto::Reconnection::By by) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The same, by the requester. */
+	void give_up(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The connection has brought a Reply. From a completion. */
+	void replied() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		if (!useful_.load()) [[unlikely]]
+			useful();
+	}
+
+	/* The connection. With the send lock, where sunrpc has been told that there is one; or from its completions, which
+	 * close() waits for. */
+	[[nodiscard]] verbs::Endpoint &endpoint() noexcept
+	{
+		return *endpoint_;
+	}
+	/* Those of the connection, or what holds before there is one. Any context. */
+	[[nodiscard]] proto::InlineThresholds thresholds() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The registrations made on this and all earlier connections. Any context. */
+	[[nodiscard]] unsigned long registrations_made() noexcept RPCORDMA_EXCLUDES(lock_);
+
+    private:
+	void attempt() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] proto::ConnectOutcome make() noexcept RPCORDMA_EXCLUDES(lock_);
+	void drop() noexcept RPCORDMA_EXCLUDES(lock_);
+	void useful() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] bool backs_off() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint64_t since_began() const noexcept RPCORDMA_REQUIRES(lock_);
+
+	Transport &owner_;
+	verbs::Endpoint::User &user_;
+	rpc_xprt *const xprt_;
+	kernel::Opaque<sockaddr_storage> wanted_source_;
+	const bool has_wanted_source_;
+	kernel::Opaque<delayed_work> work_;
+	/* This mount's, where it is not the default. Guarded by sunrpc's transport_lock. */
+	kernel::Opaque<rpc_timeout> timeout_;
+	/* Whether this connection has brought a reply, for a look without the lock. */
+	std::atomic<bool> useful_{false};
+	/* Changes with the send lock and lock_ both held. */
+	kernel::Owned<verbs::Endpoint> endpoint_;
+
+	kernel::SpinLock lock_{RPCORDMA_LOCK_CONNECTOR};
+	proto::Reconnection reconnection_ RPCORDMA_GUARDED_BY(lock_);
+	/* When the last attempt to connect began, in jiffies. */
+	unsigned long began_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	unsigned long registrations_of_past_connections_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	kernel::Opaque<sockaddr_storage> source_ RPCORDMA_GUARDED_BY(lock_);
+};
+
+} // namespace rpcordma::client

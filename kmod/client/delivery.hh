@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The end of an RPC: sunrpc is handed a Reply, or one from which it makes an error. */
+#pragma once
+
+#include "client/request.hh"
+
+namespace rpcordma::client {
+
+class Transport;
+
+/* Hands an accepted Reply to sunrpc, and gives its receive buffer back. The peer does not reach the RPC's memory any more.
+ * Neither the request nor the RPC is ours afterwards. From a completion. */
+void deliver(Transport &transport, Request &request) noexcept;
+/* Ends an RPC whose Call can never be sent, with EIO. With the send lock. Return: what send() returns for it. */
+[[nodiscard]] int fail_unsent(Transport &transport, rpc_rqst *rqst) noexcept;
+/* sunrpc may have the RPC again, which a Reply has named that it does not get. From a completion, or as sweep(). */
+void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
+/* Says why a Reply is not taken. */
+void refused(const Transport &transport, wire::Xid xid, const char *reason) noexcept;
+
+} // namespace rpcordma::client

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "client/outstanding.hh"
+
+#include "client/delivery.hh"
+#include "client/transport.hh"
+#include "kernel/trace.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* For an invalidation, in jiffies: where a peer takes nothing that is ahead of it in the queue, only closing the connection
+ * brings the memory back. */
+constexpr unsigned long fence_patience = 15 * kernel::HZ;
+
+/* The callback of a task that slept for its memory. */
+void sleep_is_over(rpc_task *task)
+{
+	Transport::of(field::rpc_task::tk_rqstp(task)).outstanding().woken(task);
+}
+
+/* `by` is who invalidated what the responder did not. */
+void trace_invalidated(const Transport &transport, Request &request, const char *by)
+{
+	if (!rpcordma_traces_segments())
+		return;
+	request.advertised.for_each([&](const verbs::Registration &registration) {
+		rpcordma_trace_segment_invalidated(transport.peer(), static_cast<u32>(xid_of(request.rqst)),
+						   static_cast<u32>(registration.handle()),
+						   registration.invalidated ? "responder" : by);
+	});
+}
+
+} // namespace
+
+Outstanding::Outstanding(Transport &owner) noexcept
+	: owner_(owner)
+{
+	rpc_init_wait_queue(sleepers_.get(), "fences");
+}
+
+Outstanding::~Outstanding()
+{
+	rpc_destroy_wait_queue(sleepers_.get());
+	free_.delete_all();
+}
+
+int Outstanding::allocate(rpc_rqst *rqst) noexcept
+{
+	const gfp_t gfp = rpc_task_gfp_mask();
+	Request *request;
+	{
+		kernel::Guard guard(lock_);
+		request = free_.pop_front();
+	}
+	if (!request)
+		request = new (gfp) Request(*this);
+	if (!request)
+		return -kernel::ENOMEM;
+	if (request->lend_buffers(rqst, gfp))
+		return 0;
+	kernel::Guard guard(lock_);
+	free_.push_front(*request);
+	return -kernel::ENOMEM;
+}
+
+void Outstanding::release(rpc_rqst *rqst) noexcept
+{
+	Request &request = Request::of(rqst);
+
+	fence(request);
+	request.trim();
+	{
+		kernel::Guard guard(lock_);
+		abandon(request);
+		free_.push_front(request);
+	}
+	/* For who waits for a credit, and may have to see that none comes back. */
+	owner_.room();
+}
+
+void Outstanding::connected(std::uint32_t credits) noexcept
+{
+	kernel::Guard guard(lock_);
+	credits_ = proto::Credits(credits);
+	connection_++;
+}
+
+std::optional<std::uint32_t> Outstanding::with_another() noexcept
+{
+	kernel::Guard guard(lock_);
+	if (credits_.is_available())
+		return credits_.outstanding() + 1;
+	/* No timer will find out that no Reply comes. */
+	if (credits_.are_abandoned())
+		owner_.give_up("credits held by abandoned calls");
+	return std::nullopt;
+}
+
+bool Outstanding::post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
+		       const verbs::Chain &chain) noexcept
+{
+	/* In one with the posting: a peer that guesses XIDs must not be answered before its turn. */
+	kernel::Guard guard(lock_);
+	Request::Progress &progress = progress_of(request);
+	progress.state = State::sent;
+	progress.connection = connection_;
+	credits_.take();
+	if (request.advertised.count() != 0) {
+		progress.memory = Memory::advertised;
+		advertising_.push_back(request);
+	}
+	return owner_.endpoint().sends().post(buffer, size, chain, {});
+}
+
+Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall &message,
+					  verbs::ReceiveBuffer &buffer) noexcept
+{
+	kernel::Guard guard(lock_);
+	Request::Progress &progress = progress_of(request);
+	if (progress.state != State::sent || progress.connection != connection_)
+		return {progress.state == State::withdrawn ? Match::is_withdrawn : Match::has_another};
+	Judgement judgement{Match::awaits_it};
+	request.verdict = proto::accept_reply(message.body, message.xid, request.offer());
+	judgement.invalidation_allowed = request.advertised.mark_invalidated(buffer);
+	if (!request.verdict)
+		return judgement;
+	progress.state = State::replied;
+	request.reply = &buffer;
+	if (const auto credits = proto::grant_of(message))
+		judgement.grant = credits_.granted(*credits);
+	return judgement;
+}
+
+void Outstanding::unclaimed() noexcept
+{
+	kernel::Guard guard(lock_);
+	credits_.unclaimed();
+}
+
+bool Outstanding::offers(wire::Handle handle) noexcept
+{
+	bool found = false;
+	kernel::Guard guard(lock_);
+	advertising_.for_each([&](Request &request) {
+		/* Clang does not see here that the lock is held. */
+		if (request.progress_.memory == Memory::advertised)
+			request.advertised.for_each([&](const verbs::Registration &registration) {
+				found = found || registration.handle() == handle;
+			});
+	});
+	return found;
+}
+
+void Outstanding::take_back(Request &request) noexcept
+{
+	Fence fence;
+	{
+		kernel::Guard guard(lock_);
+		fence = invalidate(request);
+	}
+	if (fence == Fence::due)
+		taken_back(request);
+}
+
+/* Sees to the invalidation of all that the peer has not invalidated. */
+Outstanding::Fence Outstanding::invalidate(Request &request) noexcept
+{
+	const auto posted = request.advertised.invalidate(owner_.endpoint().sends(), request);
+	if (!posted)
+		return Fence::awaited;
+	progress_of(request).memory = Memory::returning;
+	owner_.statistics().local_invalidations += *posted;
+	return *posted == 0 ? Fence::due : Fence::awaited;
+}
+
+void Outstanding::taken_back(Request &request) noexcept
+{
+	trace_invalidated(owner_, request, "requester");
+	request.advertised.take_back(owner_.endpoint().registrations());
+	bool is_replied;
+	{
+		kernel::Guard guard(lock_);
+		advertising_.remove(request);
+		is_replied = progress_of(request).state == State::replied;
+		memory_is_back(request);
+	}
+	if (is_replied)
+		deliver(owner_, request);
+}
+
+/* Whoever has waited for that goes on with the request, or frees it, as soon as the lock is free. */
+void Outstanding::memory_is_back(Request &request) noexcept
+{
+	Request::Progress &progress = progress_of(request);
+	progress.memory = Memory::none;
+	if (progress.sleeper)
+		rpc_wake_up_queued_task(sleepers_.get(), progress.sleeper);
+	if (progress.fenced)
+		std::exchange(progress.fenced, nullptr)->complete();
+}
+
+void Outstanding::answered(Request &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	progress_of(request).state = State::idle;
+	credits_.give_back();
+}
+
+void Outstanding::await_another(Request &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	request.withdraw_offer();
+	progress_of(request).state = State::sent;
+}
+
+void Outstanding::sweep() noexcept
+{
+	for (;;) {
+		Request *request;
+		{
+			kernel::Guard guard(lock_);
+			request = advertising_.pop_front();
+			if (!request)
+				return;
+			progress_of(*request).memory = Memory::returning;
+		}
+		trace_invalidated(owner_, *request, "disconnect");
+		owner_.statistics().registrations_lost += request->advertised.count();
+		request->advertised.take_back(owner_.endpoint().registrations());
+		rpc_rqst *const rqst = request->rqst;
+		verbs::ReceiveBuffer *reply;
+		{
+			kernel::Guard guard(lock_);
+			/* It came when nothing could be invalidated any more. */
+			reply = std::exchange(request->reply, nullptr);
+			if (reply)
+				progress_of(*request).state = State::idle;
+			memory_is_back(*request);
+		}
+		/* Not before: sunrpc waits for that with the request. */
+		if (reply)
+			let_go(owner_, rqst, *reply);
+	}
+}
+
+/* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. */
+void Outstanding::abandon(Request &request) noexcept
+{
+	Request::Progress &progress = progress_of(request);
+	if (progress.state != State::sent && progress.state != State::withdrawn)
+		return;
+	progress.state = State::idle;
+	if (progress.connection == connection_)
+		credits_.abandon();
+}
+
+/* sunrpc encodes the Call anew, perhaps before the old connection is gone: the memory has to be out of the responder's
+ * reach first. The task sleeps until then: many that waited on sunrpc's workqueue would stop those of other transports, and
+ * those that this transport's end depends on. */
+void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
+{
+	Request &request = Request::of(rqst);
+	Fence fence;
+	{
+		kernel::Guard guard(lock_);
+		Request::Progress &progress = progress_of(request);
+		/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came,
+		 * and that sunrpc could not verify, has used the Call up: it has to be sent again as well. */
+		if (timed_out && progress.state != State::replied && progress.connection == connection_)
+			owner_.give_up("no reply in time");
+		fence = withdraw(request);
+		if (fence == Fence::none)
+			return abandon(request);
+		rpc_task *const task = field::rpc_rqst::rq_task(rqst);
+		progress.sleeper = task;
+		progress.status = field::rpc_task::tk_status(task);
+		rpc_sleep_on_timeout(sleepers_.get(), task, sleep_is_over, rpcordma_jiffies() + fence_patience);
+	}
+	if (fence == Fence::due)
+		taken_back(request);
+}
+
+void Outstanding::woken(rpc_task *task) noexcept
+{
+	Request &request = Request::of(field::rpc_task::tk_rqstp(task));
+	kernel::Guard guard(lock_);
+	Request::Progress &progress = progress_of(request);
+	const bool is_killed = field::rpc_task::tk_rpc_status(task) != 0;
+	if (progress.memory != Memory::none && !is_killed) {
+		if (progress.connection == connection_)
+			owner_.give_up("no invalidation in time");
+		/* Certain to be woken now: the queue pair is drained. */
+		rpc_sleep_on(sleepers_.get(), task, sleep_is_over);
+		return;
+	}
+	progress.sleeper = nullptr;
+	/* Nothing is encoded any more, and release() sees to the rest. */
+	if (is_killed)
+		return;
+	field::rpc_task::tk_status(task) = progress.status;
+	abandon(request);
+}
+
+/* Nobody wants a reply to the Call any more. */
+Outstanding::Fence Outstanding::withdraw(Request &request) noexcept
+{
+	Request::Progress &progress = progress_of(request);
+	if (progress.memory == Memory::none || progress.state == State::replied)
+		return Fence::none;
+	/* Begun before, by a task that was killed since; or whoever is bringing it back says so. */
+	const bool is_begun = std::exchange(progress.state, State::withdrawn) == State::withdrawn;
+	if (is_begun || progress.memory == Memory::returning)
+		return Fence::awaited;
+	rpcordma_trace_call_fenced(owner_.peer(), static_cast<u32>(xid_of(request.rqst)), request.advertised.count());
+	return invalidate(request);
+}
+
+/* sunrpc frees the memory next, and has no task that could sleep. */
+void Outstanding::fence(Request &request) noexcept
+{
+	kernel::Completion fenced;
+	Fence fence;
+	{
+		kernel::Guard guard(lock_);
+		fence = withdraw(request);
+		if (fence == Fence::none)
+			return;
+		progress_of(request).fenced = &fenced;
+	}
+	if (fence == Fence::due)
+		taken_back(request);
+	if (fenced.wait(fence_patience))
+		return;
+	{
+		kernel::Guard guard(lock_);
+		const Request::Progress &progress = progress_of(request);
+		if (progress.fenced && progress.connection == connection_)
+			owner_.give_up("no invalidation in time");
+	}
+	/* Certain to happen now: the queue pair is drained. */
+	fenced.wait();
+}
+
+} // namespace rpcordma::client

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The Calls that a transport has outstanding, and the memory that its peer may reach because of them. */
+#pragma once
+
+#include <optional>
+
+#include "client/request.hh"
+#include "kernel/list.hh"
+#include "kernel/sync.hh"
+#include "proto/credits.hh"
+#include "proto/received.hh"
+#include "verbs/send_queue.hh"
+
+namespace rpcordma::client {
+
+class Transport;
+
+/* Which Calls hold a credit (RFC 8166, 3.3.1) and await a Reply, on which connection, and what of their memory the peer can
+ * reach: none is sunrpc's again before the peer reaches it no more. All under one lock, inside of which the Connector's may
+ * be taken. */
+class Outstanding {
+    public:
+	explicit Outstanding(Transport &owner) noexcept;
+	/* No RPC has a Request any more. */
+	~Outstanding();
+
+	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
+
+	/* Gives the RPC a Request, with buffers. Return: 0 or -ENOMEM. May sleep. */
+	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes that back. Sleeps until the peer does not reach the RPC's memory. */
+	void release(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. From its task's callback,
+	 * which may have the task sleep until the peer does not reach the RPC's memory; does not wait itself. */
+	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The task that unanswered() had sleep goes on: its memory is back, or not in time, or it was killed. */
+	void woken(rpc_task *task) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* The transport has another connection from now on, on which so many credits are asked for. With the send lock. */
+	void connected(std::uint32_t credits) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The Calls without a Reply on this connection. */
+	[[nodiscard]] std::uint32_t count() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		return credits_.outstanding();
+	}
+	/* The same with another Call; nothing where there is no credit for one. With the send lock. */
+	[[nodiscard]] std::optional<std::uint32_t> with_another() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Posts a Call, as SendQueue::post(). With the send lock. */
+	[[nodiscard]] bool post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
+				const verbs::Chain &chain) noexcept RPCORDMA_EXCLUDES(lock_);
+
+	/* What the Call is to a Reply that names it. */
+	enum class Match : std::uint8_t {
+		awaits_it,
+		/* It has one. */
+		has_another,
+		/* Nobody waits for it any more. */
+		is_withdrawn,
+	};
+	struct Judgement {
+		Match match;
+		/* The handle that the peer has invalidated with it, if it did, was the Call's. */
+		bool invalidation_allowed = true;
+		proto::Grant grant = proto::Grant::usual;
+	};
+	/* Judges a Reply by what its Call offered: see `verdict`. Where that is awaited and accepted, nobody else touches
+	 * the request from here on. From a completion. */
+	[[nodiscard]] Judgement judge(Request &request, const proto::ForCall &message,
+				      verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* A Reply has come that nobody waits for. From a completion. */
+	void unclaimed() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Whether a Call that awaits its Reply offers memory by this handle. */
+	[[nodiscard]] bool offers(wire::Handle handle) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back the memory of a Call that has its Reply, which is delivered then. From a completion. */
+	void take_back(Request &request) noexcept;
+	/* The peer does not reach the Call's memory any more: the Signal of Request. From a completion, or where the peer
+	 * has invalidated all. */
+	void taken_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The Call has its Reply: the credit comes back. From a completion. */
+	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The Call goes on waiting for a Reply, and offers nothing to it. From a completion. */
+	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes back all memory that the peer could reach: the queue pair is drained. With the send lock. */
+	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
+
+    private:
+	using State = Request::Progress::State;
+	using Memory = Request::Progress::Memory;
+
+	/* What becomes of memory that nobody is to reach any more. */
+	enum class Fence : std::uint8_t {
+		/* There is none; or a reply is being worked on, which brings it back, and ends the call. */
+		none,
+		/* The peer has invalidated all of it: taken_back() is due. */
+		due,
+		/* taken_back() will be called, or sweep() comes by. */
+		awaited,
+	};
+	[[nodiscard]] Request::Progress &progress_of(Request &request) noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return request.progress_;
+	}
+	[[nodiscard]] Fence invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] Fence withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+
+	Transport &owner_;
+	kernel::SpinLock lock_{RPCORDMA_LOCK_OUTSTANDING};
+	/* For the next RPCs. */
+	kernel::List<Request> free_ RPCORDMA_GUARDED_BY(lock_);
+	/* Those with memory that the peer may reach. */
+	kernel::List<Request> advertising_ RPCORDMA_GUARDED_BY(lock_);
+	proto::Credits credits_ RPCORDMA_GUARDED_BY(lock_){1};
+	/* Numbers the connections: a Reply on this one is not taken for a Call that was sent on another only. */
+	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Tasks that sleep until their memory is back. */
+	kernel::Opaque<rpc_wait_queue> sleepers_;
+};
+
+} // namespace rpcordma::client

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A Payload stream as sunrpc holds it, seen by the decisions and by registrations. */
+#pragma once
+
+#include <array>
+
+#include "proto/segmenting.hh"
+#include "proto/transfer.hh"
+#include "verbs/registration.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+/* Head, pages and tail of an xdr_buf, which refers to the memory and does not own it. */
+class Runs {
+    public:
+	/* The pages alone, or all three. */
+	enum class Part : std::uint8_t { pages, whole };
+
+	explicit Runs(const xdr_buf &buffer) noexcept
+		: flags_(field::xdr_buf::flags(&buffer))
+		, runs_{verbs::Run::of_bytes(field::xdr_buf::head(&buffer),
+					     static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer))),
+			verbs::Run::of_pages(field::xdr_buf::pages(&buffer), field::xdr_buf::page_base(&buffer),
+					     field::xdr_buf::page_len(&buffer)),
+			verbs::Run::of_bytes(field::xdr_buf::tail(&buffer),
+					     static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)))}
+		, shapes_{runs_[0].shape, runs_[1].shape, runs_[2].shape}
+	{
+	}
+
+	/* `eligible`: the flag by which sunrpc says that the pages are one DDP-eligible item. */
+	[[nodiscard]] proto::Stream stream(unsigned int eligible) const noexcept
+	{
+		return {.head = shapes_[0].length,
+			.pages = shapes_[1].length,
+			.tail = shapes_[2].length,
+			.pages_are_ddp_eligible = (flags_ & eligible) != 0};
+	}
+	[[nodiscard]] proto::SegmentCounts segments(proto::RegistrationLimits limits) const noexcept
+	{
+		return {.pages = proto::segments_needed(shapes(Part::pages), limits),
+			.whole = proto::segments_needed(shapes(Part::whole), limits)};
+	}
+	[[nodiscard]] verbs::PageCursor cursor(Part part) const noexcept
+	{
+		return verbs::PageCursor(of(runs_, part));
+	}
+	[[nodiscard]] std::span<const proto::MemoryRun> shapes(Part part) const noexcept
+	{
+		return of(shapes_, part);
+	}
+
+    private:
+	template <typename T>
+	[[nodiscard]] static std::span<const T> of(const std::array<T, 3> &all, Part part) noexcept
+	{
+		return part == Part::pages ? std::span(all).subspan(1, 1) : std::span(all);
+	}
+
+	const unsigned int flags_;
+	const std::array<verbs::Run, 3> runs_;
+	const std::array<proto::MemoryRun, 3> shapes_;
+};
+
+} // namespace rpcordma::client

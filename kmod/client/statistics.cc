@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "client/statistics.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+/* The columns are those of the in-tree module; what has no meaning here is 0. */
+void Statistics::print(seq_file *file, rpc_xprt *xprt, unsigned long registrations) const noexcept
+{
+	const bool connected = rpcordma_xprt_connected(xprt);
+	const long idle = connected ? static_cast<long>(rpcordma_jiffies() - field::rpc_xprt::last_used(xprt)) /
+					      static_cast<long>(kernel::HZ) :
+				      0;
+
+	seq_printf(file, "\txprt:\trdma %u %lu %lu %lu %ld %lu %lu %lu %llu %llu ", 0,
+		   field::rpc_xprt::bind_count(xprt), field::rpc_xprt::connect_count(xprt),
+		   field::rpc_xprt::connect_time(xprt) / kernel::HZ, idle, field::rpc_xprt::sends(xprt),
+		   field::rpc_xprt::recvs(xprt), field::rpc_xprt::bad_xids(xprt), field::rpc_xprt::req_u(xprt),
+		   field::rpc_xprt::bklog_u(xprt));
+	seq_printf(file, "%lu %lu %lu %llu %llu %llu %llu %lu %lu %lu %lu ", read_chunks, write_chunks, reply_chunks,
+		   request_bytes, reply_bytes, pulled_up, fixed_up, 0ul, failed_marshal, bad_replies, nomsg_calls);
+	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, registrations_lost, registrations, local_invalidations,
+		   no_send_room, 0ul);
+}
+
+} // namespace rpcordma::client
