@@ -220,10 +220,13 @@ bool Eligibility::begin() noexcept
 	default:
 		return false;
 	}
-	// A tag and the minor version.
-	if (procedure != nfs4_compound || !skip_opaque(reader_) || !reader_.take(wire::xdr_unit))
+	if (procedure != nfs4_compound || !skip_opaque(reader_))
 		return false;
-	operations_ = reader_.u32().value_or(0);
+	// The minor version, and how many operations there are.
+	const auto numbers = reader_.take<2 * wire::xdr_unit>();
+	if (!numbers)
+		return false;
+	operations_ = wire::load_word<1>(*numbers);
 	return true;
 }
 

@@ -50,7 +50,7 @@ Connection::Work Connection::next_work() noexcept
 {
 	kernel::Guard guard(lock_);
 	Work work;
-	if (has_room() && has_work()) {
+	if (has_room() && wants_thread()) {
 		work.pulled = pulled_.pop_front();
 		if (!work.pulled && reading_.size() < most_reading_)
 			work.waiting = waiting_.pop_front();
@@ -58,16 +58,8 @@ Connection::Work Connection::next_work() noexcept
 			work.arrived = arrived_.pop_front();
 		threads_++;
 	}
-	rpcordma_svc_set_data(xprt(), has_work());
+	rpcordma_svc_set_data(xprt(), wants_thread());
 	return work;
-}
-
-/* Whether there is something for one more thread. Where there is not, who gives one back says so. */
-bool Connection::has_work() noexcept
-{
-	if (pulled_.empty() && arrived_.empty() && (waiting_.empty() || reading_.size() >= most_reading_))
-		return false;
-	return threads_ < share_of(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(xprt())));
 }
 
 /* The thread has not brought a Call to the upper layer. */
@@ -82,14 +74,24 @@ void Connection::leave_thread() noexcept
 		svc_xprt_enqueue(xprt());
 }
 
-/* Whether there is something to be done that there was no thread for. */
+/* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. */
+bool Connection::wants_thread() noexcept
+{
+	if (!has_work())
+		return false;
+	const std::uint32_t threads = field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(xprt()));
+	lacks_thread_ = threads_ >= share_of(threads);
+	return !lacks_thread_;
+}
+
+/* Whether another thread is to come in its place, for what was left lying. */
 bool Connection::give_thread_back() noexcept
 {
-	const bool was_wanted = has_work();
 	threads_--;
-	const bool is_wanted = !was_wanted && has_work();
-	if (is_wanted)
-		rpcordma_svc_set_data(xprt(), true);
+	if (!lacks_thread_) [[likely]]
+		return false;
+	const bool is_wanted = wants_thread();
+	rpcordma_svc_set_data(xprt(), is_wanted);
 	return is_wanted;
 }
 

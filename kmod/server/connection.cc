@@ -206,7 +206,7 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 		kernel::Guard guard(lock_);
 		is_granted = grants_.arrived();
 		arrived_.push_back(buffer);
-		rpcordma_svc_set_data(xprt(), has_work());
+		rpcordma_svc_set_data(xprt(), wants_thread());
 		receives = receives_needed();
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);

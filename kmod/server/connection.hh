@@ -122,7 +122,12 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pri
 	void leave_thread() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool give_thread_back() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] Work next_work() noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool has_work() noexcept RPCORDMA_REQUIRES(lock_);
+	/* Whether a thread would find something to do. */
+	[[nodiscard]] bool has_work() const noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return !arrived_.empty() || !pulled_.empty() || (!waiting_.empty() && reading_.size() < most_reading_);
+	}
+	[[nodiscard]] bool wants_thread() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
 	[[nodiscard]] int take(const proto::Call &call, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
 	[[nodiscard]] ServedCall *make_call(const proto::Call &call, verbs::ReceiveBuffer &buffer) noexcept;
@@ -202,6 +207,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pri
 	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
 	/* How many threads work for the connection. */
 	std::uint32_t threads_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Whether there was something to do for one more when these were all that it may have. */
+	bool lacks_thread_ RPCORDMA_GUARDED_BY(lock_) = false;
 	/* Whether looks go on; how many in a row have seen no movement. */
 	bool is_watched_ RPCORDMA_GUARDED_BY(lock_) = false;
 	std::uint32_t idle_looks_ RPCORDMA_GUARDED_BY(lock_) = 0;

@@ -138,7 +138,7 @@ void Connection::pulled(Pull &pull) noexcept
 		kernel::Guard guard(lock_);
 		reading_.remove(pull);
 		pulled_.push_back(pull);
-		rpcordma_svc_set_data(xprt(), has_work());
+		rpcordma_svc_set_data(xprt(), wants_thread());
 	}
 	svc_xprt_enqueue(xprt());
 }
