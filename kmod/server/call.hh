@@ -1,120 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the responder holds for one RPC. */
+/* The way of a Call: looked at, refused, read, or handed to the upper layer. call.cc has that of every Call, pull.cc what
+ * comes between where there are Read chunks. */
 #pragma once
 
-#include <array>
-
-#include "kernel/heap.hh"
-#include "kernel/list.hh"
-#include "proto/arrival.hh"
-#include "proto/assembly.hh"
-#include "proto/failures.hh"
-#include "proto/response.hh"
-#include "verbs/live.hh"
-#include "verbs/outbox.hh"
-#include "verbs/receive_queue.hh"
+#include "server/backlog.hh"
 
 namespace rpcordma::server {
 
-class Connection;
+/* Where the Payload stream of a Call lies. */
+struct Arguments {
+	std::byte *head;
+	u32 head_length;
+	page **pages = nullptr;
+	u32 page_length = 0;
+	std::byte *tail = nullptr;
+	u32 tail_length = 0;
 
-/* The pages of an RPC that a device works on. */
-class Pages {
-    public:
-	/* What an RPC can have at most: 1 MiB, and what stands around it. */
-	static constexpr std::uint32_t most = 260;
-
-	Pages() = default;
-	~Pages()
+	[[nodiscard]] wire::Bytes front() const noexcept
 	{
-		release();
+		return {head, head_length};
 	}
-	Pages(const Pages &) = delete;
-	Pages &operator=(const Pages &) = delete;
-
-	/* Takes `count` pages out of an array of the upper layer's. */
-	void take(page **from, std::uint32_t count) noexcept;
-	/* Puts them back into such an array in the place of others, which are freed. */
-	void give(page **to) noexcept;
-	void release() noexcept;
-
-	[[nodiscard]] std::uint32_t count() const noexcept
-	{
-		return count_;
-	}
-	[[nodiscard]] page *operator[](std::uint32_t n) const noexcept
-	{
-		return pages_[n];
-	}
-
-    private:
-	std::array<page *, most> pages_;
-	std::uint32_t count_ = 0;
 };
 
-class ServedCall;
-
-/* RDMA Reads of a Call's chunks. */
-class Pull final : public kernel::Heap, public kernel::ListNode<Pull>, public verbs::Posting {
+/* The Calls of one connection. Its backlog has the lock. */
+class Calls {
     public:
-	explicit Pull(Action done) noexcept
-		: Posting(done)
+	explicit Calls(Connection &connection) noexcept;
+	[[nodiscard]] Backlog &backlog() noexcept
 	{
+		return backlog_;
 	}
 
-	Pages pages;
-	ServedCall *call = nullptr;
+	/* sunrpc's xpo_recvfrom().
+	 * Return: the size of the next Call, 0 where there is none yet.
+	 * Context: a thread of the service. */
+	[[nodiscard]] int receive(svc_rqst *rqst) noexcept;
+	/* The RDMA Reads of a Call have completed. In the context of the completion queue. */
+	void pulled(Pull &pull) noexcept;
+	/* Whether RDMA Reads are under way. Any process context. */
+	[[nodiscard]] bool is_reading() noexcept
+	{
+		return backlog_.is_reading();
+	}
 
     private:
-	Counted counted_{live_objects.pulls};
-};
+	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
+	/* Hands a Call to the upper layer. */
+	[[nodiscard]] int present(ServedCall &call, const Arguments &stream, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int refuse(ServedCall &call, const char *reason) noexcept;
 
-/* A message with memory of its own: a Reply and the RDMA Writes of its chunks, or one that had to wait for room. Up to the
- * completion of the Send. */
-class Push final : public kernel::Heap, public kernel::ListNode<Push>, public verbs::Posting {
-    public:
-	Push(Connection &connection, Action done) noexcept
-		: Posting(done)
-		, owner(connection)
-	{
-	}
+	/* pull.cc */
+	[[nodiscard]] int pull(ServedCall &call, svc_rqst *rqst) noexcept;
+	[[nodiscard]] bool fill(Pull &pull) noexcept;
+	[[nodiscard]] int deliver(Pull &pull, svc_rqst *rqst) noexcept;
 
-	Connection &owner;
-	Pages pages;
-
-    private:
-	Counted counted_{live_objects.pushes};
-};
-
-/* A Call, from its arrival until sunrpc releases it. It refers to the message that it came in all that time. */
-class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall> {
-    public:
-	explicit ServedCall(Connection &connection) noexcept
-		: owner(connection)
-	{
-	}
-
-	Connection &owner;
-	verbs::ReceiveBuffer *message = nullptr;
-	proto::Call call{};
-	/* Where it has chunks. */
-	proto::Transaction transaction{};
-	proto::Assembly assembly;
-	proto::ReducedItems items;
-	/* What the upper layer is given of the message, to read and not to write. */
-	[[nodiscard]] std::byte *payload() const noexcept
-	{
-		return const_cast<std::byte *>(call.payload.data());
-	}
-	/* Whether the items that the upper layer names travel by Write chunks. */
-	bool may_reduce = false;
-	/* Whether it counts as one that the requester waits for an answer to. */
-	bool is_outstanding = false;
-	/* Whether the upper layer has it. */
-	bool is_served = false;
-
-    private:
-	Counted counted_{live_objects.calls};
+	Connection &connection_;
+	Backlog backlog_;
 };
 
 } // namespace rpcordma::server

@@ -12,17 +12,6 @@ namespace rpcordma::server {
 
 namespace field = kernel::field;
 
-namespace {
-
-/* Whether a work request failed because of what the requester had offered. */
-bool is_requesters_fault(unsigned int status) noexcept
-{
-	return status == kernel::IB_WC_REM_ACCESS_ERR || status == kernel::IB_WC_REM_INV_REQ_ERR ||
-	       status == kernel::IB_WC_REM_OP_ERR;
-}
-
-} // namespace
-
 Connection::Connection(svc_xprt *listener) noexcept
 {
 	rpcordma_svc_init_connection(xprt(), listener);
@@ -31,9 +20,6 @@ Connection::Connection(svc_xprt *listener) noexcept
 		connection.end();
 		/* May be the last one. */
 		svc_xprt_put(connection.xprt());
-	});
-	rpcordma_delayed_work_init(looks_.get(), [](work_struct *work) {
-		kernel::owner_of(&Connection::looks_, rpcordma_delayed_work_of(work))->look();
 	});
 }
 
@@ -83,15 +69,11 @@ bool Connection::start(ConnectRequest &request) noexcept
 		return false;
 	}
 	endpoint_ = std::move(*endpoint);
-	outbox_.attach(endpoint_->sends());
-	most_reading_ = std::max<std::uint32_t>(reads, 1);
-	{
-		kernel::Guard guard(lock_);
-		grants_ = proto::Grants(endpoint_->credits());
-	}
-	reverse_chunks_.store(chunks);
-	has_own_reads_ = offers && request.own_reads != 0;
-	if (!endpoint_->accept(reads, has_own_reads_ ? 1 : 0)) {
+	const bool has_own_reads = offers && request.own_reads != 0;
+	postings_.begin();
+	calls_.backlog().begin(endpoint_->credits(), std::max<std::uint32_t>(reads, 1));
+	reverse_.begin(chunks, has_own_reads);
+	if (!endpoint_->accept(reads, has_own_reads ? 1 : 0)) {
 		rpcordma_trace_connect_failed(peer(), "not accepted");
 		return false;
 	}
@@ -129,18 +111,11 @@ void Connection::detach() noexcept
 		rpcordma_flush_end(ending_.get());
 }
 
-Connection::~Connection()
-{
-	free_calls_.delete_all();
-	free_pulls_.delete_all();
-	free_pushes_.delete_all();
-}
-
 /* An end takes as long as peer and device like: no thread of the service waits for it, and it waits for none that is in the
  * upper layer. */
 void Connection::begin_end() noexcept
 {
-	lose_reverse();
+	reverse_.lose();
 	if (is_ending_.exchange(true))
 		return;
 	rpcordma_svc_xprt_get(xprt());
@@ -154,78 +129,27 @@ void Connection::end() noexcept
 	endpoint_->break_off();
 	gate_.close();
 	endpoint_->stop();
-	cancel_delayed_work_sync(looks_.get());
-	take_back();
+	/* Nothing completes any more, and no thread is inside. */
+	postings_.clear();
+	const std::uint32_t unanswered = calls_.backlog().clear();
+	replies_.clear();
+	reverse_.clear();
 	endpoint_->dismantle();
-	kernel::Guard guard(lock_);
-	rpcordma_trace_disconnected(peer(), grants_.outstanding());
-}
-
-/* Nothing completes any more, and no thread is inside. */
-void Connection::take_back() noexcept
-{
-	outbox_.clear();
-	kernel::Guard guard(lock_);
-	while (verbs::ReceiveBuffer *const buffer = arrived_.pop_front())
-		endpoint_->receives().give_back(*buffer);
-	for (auto *const list : {&reading_, &pulled_}) {
-		while (Pull *const pull = list->pop_front()) {
-			waiting_.push_back(*pull->call);
-			transfers_.finish(pull->transfers);
-			delete pull;
-		}
-	}
-	while (ServedCall *const call = waiting_.pop_front()) {
-		endpoint_->receives().give_back(*call->message);
-		delete call;
-	}
-	while (Push *const push = pushing_.pop_front()) {
-		transfers_.finish(push->transfers);
-		if (push->message)
-			endpoint_->sends().abandon(*push->message, 0);
-		delete push;
-	}
-	forget_offered();
+	rpcordma_trace_disconnected(peer(), unanswered);
 }
 
 /* In the context of the completion queue. */
 void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	if (take_reverse_reply(buffer)) [[unlikely]] {
+	if (reverse_.take(buffer)) [[unlikely]] {
 		endpoint_->receives().give_back(buffer);
-		std::uint32_t receives;
-		{
-			kernel::Guard guard(lock_);
-			receives = receives_needed();
-		}
-		return keep_receives(receives);
-	}
-	bool is_granted;
-	std::uint32_t receives;
-	{
-		kernel::Guard guard(lock_);
-		is_granted = grants_.arrived();
-		arrived_.push_back(buffer);
-		rpcordma_svc_set_data(xprt(), wants_thread());
-		receives = receives_needed();
+		return calls_.backlog().keep_receives();
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
-	if (!is_granted)
+	if (!calls_.backlog().arrived(buffer))
 		return endpoint_->lose("credits exceeded", "");
-	keep_receives(receives);
 	if (endpoint_->is_established())
 		svc_xprt_enqueue(xprt());
-}
-
-std::uint32_t Connection::receives_needed() noexcept
-{
-	return grants_.receives_for(grants_.in_force()) + least_spare;
-}
-
-/* Replies see to enough Receives; here, to those that are used up while no Reply is sent. */
-void Connection::keep_receives(std::uint32_t needed) noexcept
-{
-	(void)endpoint_->receives().provide(needed, spare_receives, kernel::GFP_ATTEMPT);
 }
 
 void Connection::established() noexcept
@@ -238,90 +162,19 @@ void Connection::established() noexcept
 	svc_xprt_enqueue(xprt());
 }
 
+/* Without the first, Calls of the reverse direction would be tried again and again until the connection has been closed. */
 void Connection::lost() noexcept
 {
-	lose_reverse();
+	reverse_.lose();
 	svc_xprt_deferred_close(xprt());
 	if (is_accepted_.load())
 		begin_end();
 }
 
-/* Or Calls of the reverse direction would be tried again and again until the connection has been closed. */
-void Connection::lose_reverse() noexcept
-{
-	if (rpc_xprt *const reverse = field::svc_xprt::xpt_bc_xprt(xprt()))
-		xprt_disconnect_done(reverse);
-}
-
 void Connection::room() noexcept
 {
-	has_moved_.store(true, std::memory_order_relaxed);
-	outbox_.room();
-	reverse_room();
-}
-
-/* In place of a thread, the connection waits, for a limited time. */
-void Connection::posting_waits(wire::Xid xid) noexcept
-{
-	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
-	rpcordma_trace_send_waits(peer(), static_cast<u32>(xid));
-	kernel::Guard guard(lock_);
-	watch();
-}
-
-/* Calls of the reverse direction have given way, and Calls were left lying. */
-void Connection::outbox_is_empty() noexcept
-{
-	reverse_room();
-	svc_xprt_enqueue(xprt());
-}
-
-void Connection::posted_in_part(const verbs::Posting &posting) noexcept
-{
-	remember_failure(posting);
-}
-
-void Connection::not_prepared() noexcept
-{
-	endpoint_->lose("memory", "for RDMA Reads or Writes");
-}
-
-void Connection::watch() noexcept
-{
-	if (std::exchange(is_watched_, true))
-		return;
-	idle_looks_ = 0;
-	(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
-}
-
-void Connection::look() noexcept
-{
-	const bool has_moved = has_moved_.exchange(false);
-	{
-		kernel::Guard guard(lock_);
-		is_watched_ = outbox_.is_crowded() || !reading_.empty();
-		if (!is_watched_)
-			return;
-		idle_looks_ = has_moved ? 0 : idle_looks_ + 1;
-		if (idle_looks_ < most_idle_looks) {
-			(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
-			return;
-		}
-	}
-	endpoint_->lose("send queue", "nothing completes");
-}
-
-void Connection::reverse_room() noexcept
-{
-	room_events_.fetch_add(1);
-	if (rpc_xprt *const reverse = field::svc_xprt::xpt_bc_xprt(xprt()))
-		xprt_write_space(reverse);
-}
-
-void Connection::remember_failure(const verbs::Posting &posting) noexcept
-{
-	if (is_requesters_fault(posting.failure())) [[unlikely]]
-		service().remember_failure(posting.transaction);
+	postings_.completed();
+	reverse_.room();
 }
 
 } // namespace rpcordma::server

@@ -58,7 +58,7 @@ void rpcordma_server_free_listener(svc_xprt *xprt)
 
 int rpcordma_server_recvfrom(svc_rqst *rqst)
 {
-	return Connection::of(field::svc_rqst::rq_xprt(rqst)).receive(rqst);
+	return Connection::of(field::svc_rqst::rq_xprt(rqst)).calls().receive(rqst);
 }
 
 void rpcordma_server_judge_port(svc_rqst *rqst)
@@ -68,12 +68,12 @@ void rpcordma_server_judge_port(svc_rqst *rqst)
 
 int rpcordma_server_sendto(svc_rqst *rqst)
 {
-	return Connection::of(field::svc_rqst::rq_xprt(rqst)).send(rqst);
+	return Connection::of(field::svc_rqst::rq_xprt(rqst)).replies().send(rqst);
 }
 
 int rpcordma_server_result_payload(svc_rqst *rqst, unsigned int offset, unsigned int length)
 {
-	Connection::add_item(rqst, {offset, length});
+	server::Replies::add_item(rqst, {offset, length});
 	/* Not every upper layer can take back what it has encoded: a result that cannot be sent is seen to with its Reply. */
 	return 0;
 }
@@ -81,7 +81,7 @@ int rpcordma_server_result_payload(svc_rqst *rqst, unsigned int offset, unsigned
 void rpcordma_server_release_context(svc_xprt *xprt, void *context)
 {
 	if (context)
-		Connection::of(xprt).release(*static_cast<server::ServedCall *>(context));
+		Connection::of(xprt).calls().backlog().release(*static_cast<server::ServedCall *>(context));
 }
 
 void rpcordma_server_detach(svc_xprt *xprt)
@@ -96,5 +96,39 @@ void rpcordma_server_free(svc_xprt *xprt)
 
 bool rpcordma_server_has_room(svc_xprt *xprt)
 {
-	return Connection::of(xprt).has_room();
+	return !Connection::of(xprt).postings().is_crowded();
+}
+
+rpc_xprt *rpcordma_server_reverse_setup(xprt_create *args, const rpcordma_xprt_kind *kind)
+{
+	return server::ReverseRequester::open(args, kind);
+}
+
+void rpcordma_server_reverse_destroy(rpc_xprt *xprt)
+{
+	rpcordma_xprt_free(xprt);
+}
+
+int rpcordma_server_reverse_send(rpc_rqst *rqst)
+{
+	return server::ReverseRequester::send(rqst);
+}
+
+/* Call and Reply in one piece. */
+int rpcordma_server_reverse_alloc(rpc_task *task)
+{
+	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
+	const std::size_t call = field::rpc_rqst::rq_callsize(rqst);
+	auto *const buffer =
+		static_cast<std::byte *>(rpcordma_alloc(call + field::rpc_rqst::rq_rcvsize(rqst), rpc_task_gfp_mask()));
+	if (!buffer)
+		return -kernel::ENOMEM;
+	field::rpc_rqst::rq_buffer(rqst) = buffer;
+	field::rpc_rqst::rq_rbuffer(rqst) = buffer + call;
+	return 0;
+}
+
+void rpcordma_server_reverse_free(rpc_task *task)
+{
+	kfree(field::rpc_rqst::rq_buffer(field::rpc_task::tk_rqstp(task)));
 }

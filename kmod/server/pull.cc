@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The way of a Call with Read chunks: the pages of the thread that found it are filled by RDMA Read, while that thread goes
  * on, and handed to the thread that finds the Call complete (RFC 8166, 3.4.5). */
+#include "server/call.hh"
+
 #include <algorithm>
 
 #include "kernel/trace.hh"
@@ -43,54 +45,27 @@ void clear(const Pages &pages, std::uint32_t from, std::uint32_t to) noexcept
 
 } // namespace
 
-int Connection::pull(ServedCall &call, svc_rqst *rqst) noexcept
+int Calls::pull(ServedCall &call, svc_rqst *rqst) noexcept
 {
-	Pull *const pull = make_pull();
+	Pull *const pull = backlog_.make_pull(call);
 	if (!pull) {
-		release(call);
-		endpoint_->lose("memory", "for RDMA Reads");
+		backlog_.release(call);
+		connection_.endpoint().lose("memory", "for RDMA Reads");
 		return 0;
 	}
-	pull->call = &call;
-	pull->xid = call.call.xid;
-	pull->transaction = call.transaction;
-	bool has_to_wait;
-	{
-		kernel::Guard guard(lock_);
-		has_to_wait = reading_.size() >= most_reading_;
-		if (has_to_wait) {
-			waiting_.push_back(call);
-			free_pulls_.push_front(*pull);
-		} else {
-			reading_.push_back(*pull);
-			watch();
-		}
-	}
-	if (has_to_wait)
+	if (!backlog_.begin_read(*pull))
 		return 0;
+	connection_.postings().watch();
 	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly.filled()));
 	if (fill(*pull))
-		outbox_.put(*pull);
+		connection_.postings().put(*pull);
 	else
-		endpoint_->lose("memory", "for RDMA Reads");
+		connection_.endpoint().lose("memory", "for RDMA Reads");
 	return 0;
 }
 
-Pull *Connection::make_pull() noexcept
-{
-	{
-		kernel::Guard guard(lock_);
-		if (Pull *const pull = free_pulls_.pop_front())
-			return pull;
-	}
-	return new (kernel::GFP_KERNEL) Pull([](verbs::Signal &signal) noexcept {
-		Pull &pull = static_cast<Pull &>(signal);
-		pull.call->owner.pulled(pull);
-	});
-}
-
 /* Copies what is in the message, and makes the RDMA Reads of the rest. False where there is no memory. */
-bool Connection::fill(Pull &pull) noexcept
+bool Calls::fill(Pull &pull) noexcept
 {
 	const proto::Assembly &assembly = pull.call->assembly;
 	std::uint32_t filled = 0;
@@ -102,49 +77,40 @@ bool Connection::fill(Pull &pull) noexcept
 			copy(pull.pages, piece->offset, *bytes);
 			continue;
 		}
-		if (!read_segment(pull, std::get<wire::Segment>(piece->source), piece->offset))
+		const auto &segment = std::get<wire::Segment>(piece->source);
+		const auto next = [&pull, at = piece->offset](std::uint32_t left) mutable {
+			const std::uint32_t in_page = at % proto::page_size;
+			const verbs::PagePiece part{pull.pages[at / proto::page_size], in_page,
+						    std::min(left, proto::page_size - in_page)};
+			at += part.length;
+			return part;
+		};
+		if (!connection_.postings().append(segment, verbs::Direction::read,
+						   pages_for(piece->offset + segment.length) -
+							   piece->offset / proto::page_size,
+						   next, pull.transfers))
 			return false;
 		rpcordma_svc_count(RPCORDMA_SVC_READS);
 	}
 	clear(pull.pages, filled, assembly.filled());
-	rpcordma_trace_call_pulled(peer(), static_cast<u32>(pull.xid), assembly.filled(), pull.transfers.size());
+	rpcordma_trace_call_pulled(connection_.peer(), static_cast<u32>(pull.xid), assembly.filled(),
+				   pull.transfers.size());
 	return true;
 }
 
-bool Connection::read_segment(Pull &pull, const wire::Segment &segment, std::uint32_t offset) noexcept
+void Calls::pulled(Pull &pull) noexcept
 {
-	const auto next = [&pull, at = offset](std::uint32_t left) mutable {
-		const std::uint32_t in_page = at % proto::page_size;
-		const verbs::PagePiece piece{pull.pages[at / proto::page_size], in_page,
-					     std::min(left, proto::page_size - in_page)};
-		at += piece.length;
-		return piece;
-	};
-	const verbs::Remote remote{endpoint_->queue_pair(), endpoint_->port(), segment, verbs::Direction::read};
-	return transfers_.append(remote, pages_for(offset + segment.length) - offset / proto::page_size,
-				 kernel::GFP_KERNEL, next, pull.transfers);
-}
-
-/* In the context of the completion queue. */
-void Connection::pulled(Pull &pull) noexcept
-{
-	remember_failure(pull);
-	transfers_.finish(pull.transfers);
-	outbox_.room();
+	connection_.postings().done(pull);
+	connection_.postings().room();
 	/* The connection ends, and everything with it. */
-	if (endpoint_->is_lost())
+	if (connection_.endpoint().is_lost())
 		return;
-	{
-		kernel::Guard guard(lock_);
-		reading_.remove(pull);
-		pulled_.push_back(pull);
-		rpcordma_svc_set_data(xprt(), wants_thread());
-	}
-	svc_xprt_enqueue(xprt());
+	backlog_.pulled(pull);
+	svc_xprt_enqueue(connection_.xprt());
 }
 
 /* Hands over what was read. */
-int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
+int Calls::deliver(Pull &pull, svc_rqst *rqst) noexcept
 {
 	ServedCall &call = *pull.call;
 	const proto::Assembly &assembly = call.assembly;
@@ -155,38 +121,28 @@ int Connection::deliver(Pull &pull, svc_rqst *rqst) noexcept
 	field::svc_rqst::rq_respages(rqst) = pages + count;
 	field::svc_rqst::rq_next_page(rqst) = pages + count;
 
-	const auto payload_size = static_cast<std::uint32_t>(call.call.payload.size());
-	xdr_buf &arguments = field::svc_rqst::rq_arg(rqst);
-	field::xdr_buf::page_base(&arguments) = 0;
-	field::xdr_buf::buflen(&arguments) = assembly.size();
-	field::xdr_buf::len(&arguments) = assembly.size();
+	Arguments stream;
 	if (assembly.shape() == proto::CallShape::one_item) {
-		field::xdr_buf::head(&arguments) = call.payload();
-		field::xdr_buf::head_length(&arguments) = assembly.position();
-		field::xdr_buf::pages(&arguments) = pages;
-		field::xdr_buf::page_len(&arguments) = assembly.filled();
-		field::xdr_buf::tail(&arguments) = call.payload() + assembly.position();
-		field::xdr_buf::tail_length(&arguments) = payload_size - assembly.position();
+		const auto in_message = static_cast<u32>(call.call.payload.size());
+		stream = {.head = call.payload(),
+			  .head_length = assembly.position(),
+			  .pages = pages,
+			  .page_length = assembly.filled(),
+			  .tail = call.payload() + assembly.position(),
+			  .tail_length = in_message - assembly.position()};
 	} else {
 		const std::uint32_t head = std::min(assembly.size(), proto::page_size);
-		field::xdr_buf::head(&arguments) = bytes_of(pages[0]);
-		field::xdr_buf::head_length(&arguments) = head;
-		field::xdr_buf::pages(&arguments) = pages + 1;
-		field::xdr_buf::page_len(&arguments) = assembly.size() - head;
-		field::xdr_buf::tail(&arguments) = nullptr;
-		field::xdr_buf::tail_length(&arguments) = 0;
+		stream = {.head = bytes_of(pages[0]),
+			  .head_length = head,
+			  .pages = pages + 1,
+			  .page_length = assembly.size() - head};
 	}
-	const wire::Bytes head(static_cast<const std::byte *>(field::xdr_buf::head(&arguments)),
-			       field::xdr_buf::head_length(&arguments));
-	{
-		kernel::Guard guard(lock_);
-		free_pulls_.push_front(pull);
-	}
-	if (!proto::payload_is_call(head, call.call.xid))
+	backlog_.keep(pull);
+	if (!proto::payload_is_call(stream.front(), call.call.xid))
 		return refuse(call, "no call with the XID of the header");
-	if (!assembly.is_eligible_by(head))
+	if (!assembly.is_eligible_by(stream.front()))
 		return refuse(call, name_of(proto::CallError::not_eligible));
-	return present(call, head, rqst);
+	return present(call, stream, rqst);
 }
 
 } // namespace rpcordma::server

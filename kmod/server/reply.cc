@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The way of a Reply: planned in proto/, its chunks written, its message sent, all posted as one chain. */
+#include "server/reply.hh"
+
 #include <algorithm>
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
+#include "server/stream.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::server {
@@ -29,101 +31,8 @@ void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcep
 	}
 }
 
-} // namespace
-
-void Connection::add_item(svc_rqst *rqst, proto::Item item) noexcept
-{
-	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
-	if (call.may_reduce)
-		call.items.add(item, call.call.chunks.writes);
-}
-
-int Connection::send(svc_rqst *rqst) noexcept
-{
-	const kernel::Visit visit(gate_);
-	if (!visit)
-		return -kernel::ENOTCONN;
-	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
-	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
-	/* The upper layer may have named an item, and given it up for lack of room. */
-	call.items.end_at(reply_size);
-	correct_offsets(call.items.span(), field::svc_rqst::rq_res(rqst));
-	const std::span<const proto::Item> items = call.items.span();
-
-	const auto plan = proto::plan_reply(reply_size, call.items, call.call.chunks,
-					    endpoint_->agreement().inline_thresholds.reply);
-	if (!plan) {
-		rpcordma_trace_call_refused(peer(), static_cast<u32>(call.call.xid), name_of(plan.error()));
-		refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
-		       std::exchange(call.is_outstanding, false));
-		return 0;
-	}
-	Push *push = nullptr;
-	const bool writes =
-		plan->transfer == proto::ReplyTransfer::long_reply ||
-		std::any_of(items.begin(), items.end(), [](const proto::Item &item) { return item.length != 0; });
-	if (writes) {
-		push = make_push(call.call.xid);
-		if (!push) {
-			endpoint_->lose("memory", "for a reply");
-			return -kernel::ENOTCONN;
-		}
-		push->transaction = call.transaction;
-	}
-	if (transmit(call, rqst, *plan, push))
-		return 0;
-	endpoint_->lose("memory", "for a reply");
-	return -kernel::ENOTCONN;
-}
-
-/* False where there is no memory. */
-bool Connection::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan, Push *push) noexcept
-{
-	const xdr_buf &reply = field::svc_rqst::rq_res(rqst);
-	if (push && !make_writes(*push, call, reply, plan))
-		return false;
-	verbs::SendBuffer *const message = endpoint_->sends().take(kernel::GFP_KERNEL);
-	if (!message)
-		return false;
-	const std::uint32_t size = fill(call, reply, plan, message->bytes());
-	std::optional<u32> invalidate;
-	if (endpoint_->agreement().remote_invalidation) {
-		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
-			invalidate = std::to_underlying(*handle);
-	}
-	rpcordma_trace_reply_sent(peer(), static_cast<u32>(call.call.xid), name_of(plan.transfer), size,
-				  field::xdr_buf::len(&reply), push ? push->transfers.size() : 0,
-				  invalidate.value_or(0));
-	if (!push)
-		return transmit(*message, size, call.call.xid, invalidate);
-	hold_pages(*push, rqst);
-	push->message = message;
-	push->message_size = size;
-	push->invalidate = invalidate;
-	outbox_.put(*push);
-	return true;
-}
-
-/* Sends a message by itself; false where it would have to wait, and there is no memory for that. */
-bool Connection::transmit(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid,
-			  std::optional<u32> invalidate) noexcept
-{
-	if (outbox_.post(message, size, invalidate))
-		return true;
-	Push *const push = make_push(xid);
-	if (!push) {
-		endpoint_->sends().abandon(message, 0);
-		return false;
-	}
-	push->message = &message;
-	push->message_size = size;
-	push->invalidate = invalidate;
-	outbox_.put(*push);
-	return true;
-}
-
 /* Keeps the pages of a Reply from the thread, which would use them for the next. Nothing of them is left to be copied. */
-void Connection::hold_pages(Push &push, svc_rqst *rqst) noexcept
+void hold_pages(Push &push, svc_rqst *rqst) noexcept
 {
 	page **const pages = field::svc_rqst::rq_respages(rqst);
 	page **const end = std::exchange(field::svc_rqst::rq_next_page(rqst), pages);
@@ -131,9 +40,98 @@ void Connection::hold_pages(Push &push, svc_rqst *rqst) noexcept
 		push.pages.take(pages, static_cast<std::uint32_t>(end - pages));
 }
 
+} // namespace
+
+Replies::Replies(Connection &connection) noexcept
+	: connection_(connection)
+{
+}
+
+Replies::~Replies()
+{
+	free_.delete_all();
+}
+
+void Replies::add_item(svc_rqst *rqst, proto::Item item) noexcept
+{
+	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
+	if (call.may_reduce)
+		call.items.add(item, call.call.chunks.writes);
+}
+
+int Replies::send(svc_rqst *rqst) noexcept
+{
+	const kernel::Visit visit(connection_.gate());
+	if (!visit)
+		return -kernel::ENOTCONN;
+	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
+	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
+	/* The upper layer may have named an item, and given it up for lack of room. */
+	call.items.end_at(reply_size);
+	correct_offsets(call.items.span(), field::svc_rqst::rq_res(rqst));
+	const auto plan = proto::plan_reply(reply_size, call.items, call.call.chunks,
+					    connection_.endpoint().agreement().inline_thresholds.reply);
+	if (!plan) {
+		refuse(call, name_of(plan.error()));
+		return 0;
+	}
+	if (transmit(call, rqst, *plan))
+		return 0;
+	connection_.endpoint().lose("memory", "for a reply");
+	return -kernel::ENOTCONN;
+}
+
+bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan) noexcept
+{
+	const xdr_buf &reply = field::svc_rqst::rq_res(rqst);
+	const std::span<const proto::Item> items = call.items.span();
+	const bool writes =
+		plan.transfer == proto::ReplyTransfer::long_reply ||
+		std::any_of(items.begin(), items.end(), [](const proto::Item &item) { return item.length != 0; });
+	Push *const push = writes ? make_push(call.call.xid) : nullptr;
+	if (push)
+		push->transaction = call.transaction;
+	if (writes && (!push || !make_writes(*push, call, reply, plan)))
+		return false;
+	verbs::SendBuffer *const message = connection_.endpoint().sends().take(kernel::GFP_KERNEL);
+	if (!message)
+		return false;
+	const std::uint32_t size = fill(call, reply, plan, message->bytes());
+	std::optional<u32> invalidate;
+	if (connection_.endpoint().agreement().remote_invalidation) {
+		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
+			invalidate = std::to_underlying(*handle);
+	}
+	rpcordma_trace_reply_sent(connection_.peer(), static_cast<u32>(call.call.xid), name_of(plan.transfer), size,
+				  field::xdr_buf::len(&reply), push ? push->transfers.size() : 0,
+				  invalidate.value_or(0));
+	if (push)
+		hold_pages(*push, rqst);
+	return post(*message, size, call.call.xid, invalidate, push);
+}
+
+/* Posts a message, with the RDMA Writes of `push` if there are any. A message alone becomes a Push where it has to wait. */
+bool Replies::post(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid, std::optional<u32> invalidate,
+		   Push *push) noexcept
+{
+	if (!push && connection_.postings().post(message, size, invalidate))
+		return true;
+	if (!push)
+		push = make_push(xid);
+	if (!push) {
+		connection_.endpoint().sends().abandon(message, 0);
+		return false;
+	}
+	push->message = &message;
+	push->message_size = size;
+	push->invalidate = invalidate;
+	connection_.postings().put(*push);
+	return true;
+}
+
 /* Writes the header, and what follows it in a short Reply. */
-std::uint32_t Connection::fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
-			       std::span<std::byte> message) noexcept
+std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+			    std::span<std::byte> message) noexcept
 {
 	std::array<std::uint32_t, proto::ReducedItems::most> written;
 	const std::span<const proto::Item> items = call.items.span();
@@ -143,7 +141,7 @@ std::uint32_t Connection::fill(ServedCall &call, const xdr_buf &reply, const pro
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
 	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
 					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
-	const std::uint32_t credits = settle(std::exchange(call.is_outstanding, false));
+	const std::uint32_t credits = connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false));
 	const auto header = is_long ? wire::encode_returned_nomsg(message, call.call.xid, credits, chunks) :
 				      wire::encode_returned_msg(message, call.call.xid, credits, chunks);
 	/* The plan has made sure of it. */
@@ -161,17 +159,17 @@ std::uint32_t Connection::fill(ServedCall &call, const xdr_buf &reply, const pro
 	return size;
 }
 
-Push *Connection::make_push(wire::Xid xid) noexcept
+Push *Replies::make_push(wire::Xid xid) noexcept
 {
 	Push *push;
 	{
 		kernel::Guard guard(lock_);
-		push = free_pushes_.pop_front();
+		push = free_.pop_front();
 	}
 	if (!push)
-		push = new (kernel::GFP_KERNEL) Push(*this, [](verbs::Signal &signal) noexcept {
+		push = new (kernel::GFP_KERNEL) Push(connection_, [](verbs::Signal &signal) noexcept {
 			Push &done = static_cast<Push &>(signal);
-			done.owner.pushed(done);
+			done.owner.replies().pushed(done);
 		});
 	if (!push)
 		return nullptr;
@@ -183,8 +181,8 @@ Push *Connection::make_push(wire::Xid xid) noexcept
 }
 
 /* The RDMA Writes of a Reply. */
-bool Connection::make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
-			     const proto::ReplyPlan &plan) noexcept
+bool Replies::make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
+			  const proto::ReplyPlan &plan) noexcept
 {
 	const std::span<const proto::Item> items = call.items.span();
 	auto chunk = call.call.chunks.writes.begin();
@@ -200,35 +198,66 @@ bool Connection::make_writes(Push &push, const ServedCall &call, const xdr_buf &
 	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size);
 }
 
-bool Connection::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-			     std::uint32_t length) noexcept
+bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length) noexcept
 {
 	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
 	const std::uint32_t most_borders = 4 + source.most_gaps();
 
 	const auto next = [&source](std::uint32_t left) { return source.next(left); };
 	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
-		const verbs::Remote remote{endpoint_->queue_pair(), endpoint_->port(), segment,
-					   verbs::Direction::write};
 		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
-		return transfers_.append(remote,
-					 std::min(segment.length, segment.length / proto::page_size + most_borders),
-					 kernel::GFP_KERNEL, next, push.transfers);
+		const std::uint32_t pieces = std::min(segment.length, segment.length / proto::page_size + most_borders);
+		return connection_.postings().append(segment, verbs::Direction::write, pieces, next, push.transfers);
 	});
 }
 
 /* In the context of the completion queue. */
-void Connection::pushed(Push &push) noexcept
+void Replies::pushed(Push &push) noexcept
 {
-	remember_failure(push);
-	transfers_.finish(push.transfers);
+	connection_.postings().done(push);
 	push.pages.release();
 	{
 		kernel::Guard guard(lock_);
 		pushing_.remove(push);
-		free_pushes_.push_front(push);
+		free_.push_front(push);
 	}
-	outbox_.room();
+	connection_.postings().room();
+}
+
+void Replies::refuse(ServedCall &call, const char *reason) noexcept
+{
+	rpcordma_trace_call_refused(connection_.peer(), static_cast<u32>(call.call.xid), reason);
+	refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
+	       std::exchange(call.is_outstanding, false));
+}
+
+void Replies::refuse(const proto::Refused &message, bool is_outstanding) noexcept
+{
+	rpcordma_trace_error_sent(connection_.peer(), static_cast<u32>(message.xid), name_of(message.with),
+				  message.version);
+	verbs::SendBuffer *const buffer = connection_.endpoint().sends().take(kernel::GFP_KERNEL);
+	if (!buffer)
+		return connection_.endpoint().lose("memory", "for a message");
+	const std::uint32_t credits = connection_.calls().backlog().settle(is_outstanding);
+	const auto size =
+		message.with == proto::Refusal::version ?
+			wire::encode_error(buffer->bytes(), message.xid, message.version, credits,
+					   wire::VersionError{RPCRDMA_V1, RPCRDMA_V1}) :
+			wire::encode_error(buffer->bytes(), message.xid, message.version, credits, wire::ChunkError{});
+	/* The smallest of messages fits the smallest of buffers. */
+	if (!post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), message.xid, {}, nullptr))
+		connection_.endpoint().lose("memory", "for a message");
+}
+
+void Replies::clear() noexcept
+{
+	kernel::Guard guard(lock_);
+	while (Push *const push = pushing_.pop_front()) {
+		connection_.postings().finish(push->transfers);
+		if (push->message)
+			connection_.endpoint().sends().abandon(*push->message, 0);
+		delete push;
+	}
 }
 
 } // namespace rpcordma::server

@@ -1,84 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A Call in the reverse direction whose chunks the peer may reach, from its sending until it reaches them no more. */
+/* The responder's end as a requester: Calls in the reverse direction (RFC 8167), such as NFSv4.1's callbacks. To sunrpc it is
+ * an rpc_xprt of its own, which lives as long as the connection. */
 #pragma once
 
-#include <optional>
+#include <atomic>
 
-#include "kernel/heap.hh"
 #include "kernel/list.hh"
-#include "proto/reply.hh"
+#include "kernel/sync.hh"
 #include "proto/reverse.hh"
-#include "verbs/live.hh"
-#include "verbs/receive_queue.hh"
-#include "verbs/registration.hh"
+#include "server/offered_call.hh"
 
 namespace rpcordma::server {
 
 class Connection;
 
-/* Its memory is its own, so that sunrpc may give the RPC up at any time. Owned by the connection. */
-class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCall>, public verbs::Signal {
+/* Calls and Replies travel inline, and by chunks where an administrator says that clients take them. Its lock guards the lists
+ * of Calls that offer chunks. */
+class ReverseRequester {
     public:
-	/* Makes memory for what the plan has travel by chunks, fills it, and appends its registration to the chain. `taken`
-	 * has a registration for each. Null where there is no memory, or where it is more than a registration covers: then
-	 * `taken` has all of them again, and the chain is not to be posted. */
-	[[nodiscard]] static kernel::Owned<OfferedCall> make(Connection &connection, wire::Xid xid,
-							     const proto::ReversePlan &plan, rpc_rqst *rqst,
-							     proto::RegistrationLimits limits,
-							     verbs::Registrations &taken, verbs::Chain &chain) noexcept;
-	/* Unmaps what is registered, and moves it to `to`. The peer can no longer reach it. */
-	void take_back(verbs::Registrations &to) noexcept;
+	explicit ReverseRequester(Connection &connection) noexcept;
+	/* Before the first Call. `has_reads`: the client may read. */
+	void begin(proto::ReverseChunks chunks, bool has_reads) noexcept;
 
-	/* Marks what the peer has invalidated with a message. False: it is none of the Call's registrations. */
-	[[nodiscard]] bool mark_invalidated(const verbs::ReceiveBuffer &buffer) noexcept;
+	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	[[nodiscard]] wire::ChunksToSend chunks() const noexcept
-	{
-		wire::ChunksToSend chunks{.reads = {&read_, call_ ? 1u : 0u}, .writes = {}, .reply = {}};
-		if (reply_)
-			chunks.reply = room();
-		return chunks;
-	}
-	[[nodiscard]] proto::Offer offered() const noexcept
-	{
-		return {.write_chunk = {}, .reply_chunk = room()};
-	}
+	/* The rpc_xprt of the connection that `args` names.
+	 * Return: an error pointer where there is no memory, or one already. */
+	[[nodiscard]] static rpc_xprt *open(xprt_create *args, const rpcordma_xprt_kind *kind) noexcept;
+	/* Context: a thread of sunrpc's clients, which must not wait. It is woken when there is room. */
+	[[nodiscard]] static int send(rpc_rqst *rqst) noexcept;
 
-	[[nodiscard]] verbs::Registrations &registrations() noexcept
-	{
-		return registrations_;
-	}
-	/* What was written to the Reply chunk. */
-	[[nodiscard]] wire::Bytes reply() const noexcept
-	{
-		return reply_.span().first(written);
-	}
-
-	const wire::Xid xid;
-	/* The size of a Reply that was written to the Reply chunk, and what it grants; 0 where there is none. */
-	std::uint32_t written = 0;
-	std::uint32_t credits = 0;
+	/* Return: whether the message was a Reply. The buffer stays the caller's.
+	 * Context: the completion queue's. A callback must not wait for a thread that may itself wait for a callback. */
+	[[nodiscard]] bool take(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* There may be more room in the send queue, or more registrations. Process context. */
+	void room() noexcept;
+	/* The connection is lost: no Call is tried again on it. Process context. */
+	void lose() noexcept;
+	/* The client reaches nothing of the Call any more. In the context of the completion queue. */
+	void fenced(OfferedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The end: nothing completes any more. The memory of Calls without a Reply comes back. */
+	void clear() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
-	OfferedCall(Connection &connection, wire::Xid xid) noexcept;
-	/* False: take_back() is due. */
-	[[nodiscard]] bool offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
-				 verbs::Registrations &taken, verbs::Chain &chain) noexcept;
-	[[nodiscard]] wire::SegmentArray room() const noexcept
-	{
-		return {&room_, reply_ ? 1u : 0u};
-	}
-	[[nodiscard]] std::optional<wire::Segment> map(const kernel::Block &block, verbs::Access access,
-						       proto::RegistrationLimits limits, verbs::Registrations &taken,
-						       verbs::Chain &chain) noexcept;
+	[[nodiscard]] rpc_xprt *xprt() const noexcept;
+	[[nodiscard]] int send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int wait_for_room(rpc_xprt *xprt, std::uint32_t seen) noexcept;
+	[[nodiscard]] OfferedCall *find(wire::Xid xid) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool take_offered(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	void take_payload(wire::Xid xid, wire::Bytes payload, std::uint32_t credits) noexcept;
+	void complete(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept;
+	[[nodiscard]] bool fail(wire::Xid xid) noexcept;
+	void discard(wire::Xid xid, proto::ReplyError reason) noexcept;
+	void invalidation_not_offered(wire::Xid xid, const verbs::ReceiveBuffer &buffer) noexcept;
+	void fence(OfferedCall &call) noexcept;
 
-	Counted counted_{live_objects.offered_calls};
-	Connection &owner_;
-	kernel::Block call_;
-	kernel::Block reply_;
-	verbs::Registrations registrations_;
-	wire::ReadSegment read_{};
-	wire::Segment room_{};
+	Connection &connection_;
+	bool has_reads_ = false;
+	/* What a Call may offer: never again what the client has refused. */
+	std::atomic<proto::ReverseChunks> chunks_{proto::ReverseChunks::never};
+	/* Counts the events after which a Call may find room that it lacked. */
+	std::atomic<std::uint32_t> room_events_{0};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_REVERSE_REQUESTER};
+	/* Calls whose chunks the client may reach, and those of them that have their answer. */
+	kernel::List<OfferedCall> offered_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::List<OfferedCall> returning_ RPCORDMA_GUARDED_BY(lock_);
+	/* Whether there are some of the former, for a look without the lock. */
+	std::atomic<bool> any_offered_{false};
 };
 
 } // namespace rpcordma::server

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/backlog.hh"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/connection.hh"
+
+namespace rpcordma::server {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* How many threads one connection's Calls may take of the service's: never all of several. */
+std::uint32_t share_of(std::uint32_t threads) noexcept
+{
+	return std::max<std::uint32_t>(threads - std::max<std::uint32_t>(threads / 8, 1), 1);
+}
+
+} // namespace
+
+Backlog::Backlog(Connection &connection) noexcept
+	: connection_(connection)
+{
+}
+
+Backlog::~Backlog()
+{
+	free_calls_.delete_all();
+	free_pulls_.delete_all();
+}
+
+void Backlog::begin(std::uint32_t most_credits, std::uint32_t most_reading) noexcept
+{
+	kernel::Guard guard(lock_);
+	grants_ = proto::Grants(most_credits);
+	most_reading_ = most_reading;
+}
+
+bool Backlog::arrived(verbs::ReceiveBuffer &buffer) noexcept
+{
+	bool is_granted;
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		is_granted = grants_.arrived();
+		arrived_.push_back(buffer);
+		rpcordma_svc_set_data(connection_.xprt(), wants_thread());
+		receives = receives_needed();
+	}
+	if (is_granted)
+		provide(receives);
+	return is_granted;
+}
+
+void Backlog::keep_receives() noexcept
+{
+	std::uint32_t receives;
+	{
+		kernel::Guard guard(lock_);
+		receives = receives_needed();
+	}
+	provide(receives);
+}
+
+/* Replies see to enough Receives; this, to those that are used up while no Reply is sent. */
+void Backlog::provide(std::uint32_t receives) noexcept
+{
+	(void)connection_.endpoint().receives().provide(receives, spare_receives, kernel::GFP_ATTEMPT);
+}
+
+/* What has come furthest goes first. Nothing goes where its Reply would have to wait, or a thread too many would be taken. */
+Backlog::Work Backlog::next() noexcept
+{
+	kernel::Guard guard(lock_);
+	Work work;
+	if (!connection_.postings().is_crowded() && wants_thread()) {
+		work.pulled = pulled_.pop_front();
+		if (!work.pulled && reading_.size() < most_reading_)
+			work.waiting = waiting_.pop_front();
+		if (!work.pulled && !work.waiting)
+			work.arrived = arrived_.pop_front();
+		threads_++;
+	}
+	rpcordma_svc_set_data(connection_.xprt(), wants_thread());
+	return work;
+}
+
+/* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. */
+bool Backlog::wants_thread() noexcept
+{
+	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || reading_.size() >= most_reading_))
+		return false;
+	lacks_thread_ = threads_ >= share_of(field::svc_serv::sv_nrthreads(
+					    field::svc_xprt::xpt_server(connection_.xprt())));
+	return !lacks_thread_;
+}
+
+void Backlog::leave() noexcept
+{
+	bool is_wanted;
+	{
+		kernel::Guard guard(lock_);
+		is_wanted = leave_locked();
+	}
+	if (is_wanted)
+		svc_xprt_enqueue(connection_.xprt());
+}
+
+/* Whether another thread is to come in its place, for what was left lying. */
+bool Backlog::leave_locked() noexcept
+{
+	threads_--;
+	if (!lacks_thread_) [[likely]]
+		return false;
+	const bool is_wanted = wants_thread();
+	rpcordma_svc_set_data(connection_.xprt(), is_wanted);
+	return is_wanted;
+}
+
+ServedCall *Backlog::make_call(const proto::Call &message, verbs::ReceiveBuffer &buffer) noexcept
+{
+	ServedCall *call;
+	{
+		kernel::Guard guard(lock_);
+		grants_.requested(message.credits);
+		call = free_calls_.pop_front();
+	}
+	if (!call)
+		call = new (kernel::GFP_KERNEL) ServedCall(connection_);
+	if (!call)
+		return nullptr;
+	call->message = &buffer;
+	call->call = message;
+	call->items.clear();
+	call->is_outstanding = true;
+	call->is_served = false;
+	return call;
+}
+
+void Backlog::release(ServedCall &call) noexcept
+{
+	connection_.endpoint().receives().give_back(*call.message);
+	bool is_wanted = false;
+	{
+		kernel::Guard guard(lock_);
+		if (call.is_outstanding)
+			grants_.done();
+		if (call.is_served)
+			is_wanted = leave_locked();
+		free_calls_.push_front(call);
+	}
+	if (is_wanted)
+		svc_xprt_enqueue(connection_.xprt());
+}
+
+void Backlog::dismiss(verbs::ReceiveBuffer &buffer) noexcept
+{
+	connection_.endpoint().receives().give_back(buffer);
+	kernel::Guard guard(lock_);
+	grants_.done();
+}
+
+Pull *Backlog::make_pull(ServedCall &call) noexcept
+{
+	Pull *pull;
+	{
+		kernel::Guard guard(lock_);
+		pull = free_pulls_.pop_front();
+	}
+	if (!pull)
+		pull = new (kernel::GFP_KERNEL) Pull([](verbs::Signal &signal) noexcept {
+			Pull &done = static_cast<Pull &>(signal);
+			done.call->owner.calls().pulled(done);
+		});
+	if (!pull)
+		return nullptr;
+	pull->call = &call;
+	pull->xid = call.call.xid;
+	pull->transaction = call.transaction;
+	return pull;
+}
+
+bool Backlog::begin_read(Pull &pull) noexcept
+{
+	kernel::Guard guard(lock_);
+	if (reading_.size() < most_reading_) {
+		reading_.push_back(pull);
+		return true;
+	}
+	waiting_.push_back(*pull.call);
+	free_pulls_.push_front(pull);
+	return false;
+}
+
+void Backlog::pulled(Pull &pull) noexcept
+{
+	kernel::Guard guard(lock_);
+	reading_.remove(pull);
+	pulled_.push_back(pull);
+	rpcordma_svc_set_data(connection_.xprt(), wants_thread());
+}
+
+void Backlog::keep(Pull &pull) noexcept
+{
+	kernel::Guard guard(lock_);
+	free_pulls_.push_front(pull);
+}
+
+bool Backlog::is_reading() noexcept
+{
+	kernel::Guard guard(lock_);
+	return !reading_.empty();
+}
+
+std::uint32_t Backlog::settle(bool is_outstanding) noexcept
+{
+	std::uint32_t credits;
+	std::uint32_t receives;
+	bool is_news;
+	{
+		kernel::Guard guard(lock_);
+		if (is_outstanding)
+			grants_.done();
+		credits = grants_.next();
+		receives = grants_.receives_for(credits) + least_spare;
+		is_news = credits != grants_.in_force();
+	}
+	const bool is_covered = connection_.endpoint().receives().provide(receives, spare_receives,
+									  kernel::GFP_KERNEL) >= receives;
+	/* What is in force stays so, covered or not. */
+	if (!is_news)
+		return credits;
+	kernel::Guard guard(lock_);
+	if (is_covered)
+		grants_.announced(credits);
+	return grants_.in_force();
+}
+
+std::uint32_t Backlog::clear() noexcept
+{
+	kernel::Guard guard(lock_);
+	while (verbs::ReceiveBuffer *const buffer = arrived_.pop_front())
+		connection_.endpoint().receives().give_back(*buffer);
+	for (auto *const list : {&reading_, &pulled_}) {
+		while (Pull *const pull = list->pop_front()) {
+			waiting_.push_back(*pull->call);
+			connection_.postings().finish(pull->transfers);
+			delete pull;
+		}
+	}
+	while (ServedCall *const call = waiting_.pop_front()) {
+		connection_.endpoint().receives().give_back(*call->message);
+		delete call;
+	}
+	return grants_.outstanding();
+}
+
+} // namespace rpcordma::server

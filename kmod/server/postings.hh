@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a connection of the responder's has posted, or will post when there is room. */
+#pragma once
+
+#include <atomic>
+
+#include "kernel/sync.hh"
+#include "verbs/outbox.hh"
+#include "verbs/transfer.hh"
+
+namespace rpcordma::server {
+
+class Connection;
+
+/* RDMA Reads, RDMA Writes and messages. The connection is given up where nothing of them completes for 15 seconds: a requester
+ * that takes no Reply for so long, or answers no RDMA Read, has lost them. */
+class Postings final : private verbs::Outbox::Listener {
+    public:
+	explicit Postings(Connection &connection) noexcept;
+	/* Before anything is posted. */
+	void begin() noexcept;
+
+	/* Posts a message by itself, where that can be done at once.
+	 * Return: false where it cannot; then it is to be put as a Posting. */
+	[[nodiscard]] bool post(verbs::SendBuffer &message, std::uint32_t size, std::optional<u32> invalidate) noexcept
+	{
+		return outbox_.post(message, size, invalidate);
+	}
+	/* Posts it when its turn has come and there is room. Process context; may sleep for memory. */
+	void put(verbs::Posting &posting) noexcept
+	{
+		outbox_.put(posting);
+	}
+	/* Whether something waits for room. */
+	[[nodiscard]] bool is_crowded() const noexcept
+	{
+		return outbox_.is_crowded();
+	}
+	/* Appends an RDMA Read or Write of a segment to `to`: see verbs::TransferPool::append(). Sleeps for memory. */
+	template <typename Next>
+	[[nodiscard]] bool append(const wire::Segment &segment, verbs::Direction direction, std::uint32_t pieces,
+				  Next next, verbs::Transfers &to) noexcept
+	{
+		return transfers_.append(remote(segment, direction), pieces, kernel::GFP_KERNEL, next, to);
+	}
+	/* A posting has completed: remembers whether the requester is at fault, and takes the transfers back. */
+	void done(verbs::Posting &posting) noexcept;
+	/* Takes transfers back: they have completed, or never will. */
+	void finish(verbs::Transfers &transfers) noexcept
+	{
+		transfers_.finish(transfers);
+	}
+	/* There may be more room. Process context. */
+	void room() noexcept
+	{
+		outbox_.room();
+	}
+	/* The same, because something has completed. */
+	void completed() noexcept
+	{
+		has_moved_.store(true, std::memory_order_relaxed);
+		outbox_.room();
+	}
+	/* Something has been posted that the requester owes an answer to. */
+	void watch() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The end: nothing completes any more. */
+	void clear() noexcept;
+
+    private:
+	[[nodiscard]] verbs::Remote remote(const wire::Segment &segment, verbs::Direction direction) const noexcept;
+	void posting_waits(wire::Xid xid) noexcept override RPCORDMA_EXCLUDES(lock_);
+	void outbox_is_empty() noexcept override;
+	void posted_in_part(const verbs::Posting &posting) noexcept override;
+	void not_prepared() noexcept override;
+	void look() noexcept RPCORDMA_EXCLUDES(lock_);
+
+	Connection &connection_;
+	verbs::TransferPool transfers_;
+	verbs::Outbox outbox_{*this};
+	kernel::Opaque<delayed_work> looks_;
+	/* Whether something has completed since the last look. */
+	std::atomic<bool> has_moved_{false};
+	kernel::SpinLock lock_{RPCORDMA_LOCK_POSTINGS};
+	/* Whether looks go on; how many in a row have seen no movement. */
+	bool is_watched_ RPCORDMA_GUARDED_BY(lock_) = false;
+	std::uint32_t idle_looks_ RPCORDMA_GUARDED_BY(lock_) = 0;
+};
+
+} // namespace rpcordma::server
