@@ -92,8 +92,8 @@ bool Backlog::wants_thread() noexcept
 {
 	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || reading_.size() >= most_reading_))
 		return false;
-	lacks_thread_ = threads_ >= share_of(field::svc_serv::sv_nrthreads(
-					    field::svc_xprt::xpt_server(connection_.xprt())));
+	lacks_thread_ = threads_ >=
+			share_of(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(connection_.xprt())));
 	return !lacks_thread_;
 }
 
@@ -227,8 +227,8 @@ std::uint32_t Backlog::settle(bool is_outstanding) noexcept
 		receives = grants_.receives_for(credits) + least_spare;
 		is_news = credits != grants_.in_force();
 	}
-	const bool is_covered = connection_.endpoint().receives().provide(receives, spare_receives,
-									  kernel::GFP_KERNEL) >= receives;
+	const bool is_covered =
+		connection_.endpoint().receives().provide(receives, spare_receives, kernel::GFP_KERNEL) >= receives;
 	/* What is in force stays so, covered or not. */
 	if (!is_news)
 		return credits;

@@ -65,22 +65,23 @@ int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 
 int Calls::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 {
+	verbs::Endpoint &endpoint = connection_.endpoint();
 	ServedCall *const call = backlog_.make_call(message, buffer);
 	if (!call) {
 		backlog_.dismiss(buffer);
-		connection_.endpoint().lose("memory", "for a call");
+		endpoint.lose("memory", "for a call");
 		return 0;
 	}
 	const wire::Chunks &chunks = call->call.chunks;
-	if (!chunks.reads.empty() && connection_.endpoint().reads() == 0)
+	if (!chunks.reads.empty() && endpoint.reads() == 0)
 		return refuse(*call, "no RDMA Reads are offered");
 	const std::uint32_t page_limit = (Pages::most - 2) * proto::page_size;
 	const proto::CallLimits limits{
 		.stream = std::min(field::svc_serv::sv_max_mesg(field::svc_xprt::xpt_server(connection_.xprt())),
 				   page_limit),
-		.segments = std::min(most_segments, connection_.endpoint().most_read_segments()),
+		.segments = std::min(most_segments, endpoint.most_read_segments()),
 		.room_segments = most_segments,
-		.reply_threshold = connection_.endpoint().agreement().inline_thresholds.reply,
+		.reply_threshold = endpoint.agreement().inline_thresholds.reply,
 		.eligible_only = true,
 	};
 	const auto assembly = proto::Assembly::of(call->call, limits);
@@ -108,7 +109,9 @@ int Calls::present(ServedCall &call, const Arguments &stream, svc_rqst *rqst) no
 	xdr_buf &arguments = field::svc_rqst::rq_arg(rqst);
 	field::xdr_buf::head(&arguments) = stream.head;
 	field::xdr_buf::head_length(&arguments) = stream.head_length;
-	field::xdr_buf::pages(&arguments) = stream.pages;
+	/* Else those that sunrpc has prepared: nfsd looks at the first whether or not there is something in it. */
+	if (stream.pages)
+		field::xdr_buf::pages(&arguments) = stream.pages;
 	field::xdr_buf::page_base(&arguments) = 0;
 	field::xdr_buf::page_len(&arguments) = stream.page_length;
 	field::xdr_buf::tail(&arguments) = stream.tail;

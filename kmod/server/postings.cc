@@ -35,12 +35,10 @@ Postings::Postings(Connection &connection) noexcept
 
 void Postings::begin() noexcept
 {
-	outbox_.attach(connection_.endpoint().sends());
-}
-
-verbs::Remote Postings::remote(const wire::Segment &segment, verbs::Direction direction) const noexcept
-{
-	return {connection_.endpoint().queue_pair(), connection_.endpoint().port(), segment, direction};
+	verbs::Endpoint &endpoint = connection_.endpoint();
+	qp_ = endpoint.queue_pair();
+	port_ = endpoint.port();
+	outbox_.attach(endpoint.sends());
 }
 
 void Postings::done(verbs::Posting &posting) noexcept

@@ -41,7 +41,7 @@ class Postings final : private verbs::Outbox::Listener {
 	[[nodiscard]] bool append(const wire::Segment &segment, verbs::Direction direction, std::uint32_t pieces,
 				  Next next, verbs::Transfers &to) noexcept
 	{
-		return transfers_.append(remote(segment, direction), pieces, kernel::GFP_KERNEL, next, to);
+		return transfers_.append({qp_, port_, segment, direction}, pieces, kernel::GFP_KERNEL, next, to);
 	}
 	/* A posting has completed: remembers whether the requester is at fault, and takes the transfers back. */
 	void done(verbs::Posting &posting) noexcept;
@@ -67,7 +67,6 @@ class Postings final : private verbs::Outbox::Listener {
 	void clear() noexcept;
 
     private:
-	[[nodiscard]] verbs::Remote remote(const wire::Segment &segment, verbs::Direction direction) const noexcept;
 	void posting_waits(wire::Xid xid) noexcept override RPCORDMA_EXCLUDES(lock_);
 	void outbox_is_empty() noexcept override;
 	void posted_in_part(const verbs::Posting &posting) noexcept override;
@@ -75,6 +74,8 @@ class Postings final : private verbs::Outbox::Listener {
 	void look() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	Connection &connection_;
+	ib_qp *qp_ = nullptr;
+	u32 port_ = 0;
 	verbs::TransferPool transfers_;
 	verbs::Outbox outbox_{*this};
 	kernel::Opaque<delayed_work> looks_;

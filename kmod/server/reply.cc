@@ -83,6 +83,7 @@ int Replies::send(svc_rqst *rqst) noexcept
 
 bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan) noexcept
 {
+	verbs::Endpoint &endpoint = connection_.endpoint();
 	const xdr_buf &reply = field::svc_rqst::rq_res(rqst);
 	const std::span<const proto::Item> items = call.items.span();
 	const bool writes =
@@ -93,12 +94,12 @@ bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan 
 		push->transaction = call.transaction;
 	if (writes && (!push || !make_writes(*push, call, reply, plan)))
 		return false;
-	verbs::SendBuffer *const message = connection_.endpoint().sends().take(kernel::GFP_KERNEL);
+	verbs::SendBuffer *const message = endpoint.sends().take(kernel::GFP_KERNEL);
 	if (!message)
 		return false;
 	const std::uint32_t size = fill(call, reply, plan, message->bytes());
 	std::optional<u32> invalidate;
-	if (connection_.endpoint().agreement().remote_invalidation) {
+	if (endpoint.agreement().remote_invalidation) {
 		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
 			invalidate = std::to_underlying(*handle);
 	}
@@ -161,22 +162,25 @@ std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto:
 
 Push *Replies::make_push(wire::Xid xid) noexcept
 {
-	Push *push;
-	{
+	const auto take = [this](Push *made) noexcept {
 		kernel::Guard guard(lock_);
-		push = free_.pop_front();
-	}
-	if (!push)
-		push = new (kernel::GFP_KERNEL) Push(connection_, [](verbs::Signal &signal) noexcept {
+		Push *const push = made ? made : free_.pop_front();
+		if (push)
+			pushing_.push_back(*push);
+		return push;
+	};
+	Push *push = take(nullptr);
+	if (!push) {
+		auto *const made = new (kernel::GFP_KERNEL) Push(connection_, [](verbs::Signal &signal) noexcept {
 			Push &done = static_cast<Push &>(signal);
 			done.owner.replies().pushed(done);
 		});
-	if (!push)
-		return nullptr;
+		if (!made)
+			return nullptr;
+		push = take(made);
+	}
 	push->xid = xid;
 	push->transaction = {};
-	kernel::Guard guard(lock_);
-	pushing_.push_back(*push);
 	return push;
 }
 

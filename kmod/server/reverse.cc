@@ -97,14 +97,14 @@ int ReverseRequester::send(rpc_rqst *rqst) noexcept
 
 int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 {
-	if (connection_.endpoint().is_lost())
+	verbs::Endpoint &endpoint = connection_.endpoint();
+	if (endpoint.is_lost())
 		return -kernel::ENOTCONN;
 	const unsigned int size = field::xdr_buf::len(&field::rpc_rqst::rq_snd_buf(rqst));
 	const wire::Xid xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
-	const auto plan = proto::plan_reverse_call(size, static_cast<std::uint32_t>(field::rpc_rqst::rq_rcvsize(rqst)),
-						   {.thresholds = connection_.endpoint().agreement().inline_thresholds,
-						    .chunks = chunks_.load(),
-						    .reads = has_reads_});
+	const auto plan = proto::plan_reverse_call(
+		size, static_cast<std::uint32_t>(field::rpc_rqst::rq_rcvsize(rqst)),
+		{.thresholds = endpoint.agreement().inline_thresholds, .chunks = chunks_.load(), .reads = has_reads_});
 	if (!plan)
 		return -kernel::EMSGSIZE;
 	bool some_return;
@@ -125,27 +125,26 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const std::uint32_t seen = room_events_.load();
 	verbs::Registrations taken;
 	/* Those of Calls that nobody answers come back with the end of the connection only. */
-	if (!connection_.endpoint().registrations().take(registrations, taken))
+	if (!endpoint.registrations().take(registrations, taken))
 		return some_return ? wait_for_room(xprt, seen) : -kernel::EMSGSIZE;
-	if (connection_.postings().is_crowded() || !connection_.endpoint().sends().reserve(requests)) {
-		connection_.endpoint().registrations().put_back(taken);
+	if (connection_.postings().is_crowded() || !endpoint.sends().reserve(requests)) {
+		endpoint.registrations().put_back(taken);
 		return wait_for_room(xprt, seen);
 	}
-	verbs::SendBuffer *const buffer = connection_.endpoint().sends().take(kernel::GFP_ATTEMPT);
+	verbs::SendBuffer *const buffer = endpoint.sends().take(kernel::GFP_ATTEMPT);
 	if (!buffer) {
-		connection_.endpoint().sends().release(requests);
-		connection_.endpoint().registrations().put_back(taken);
+		endpoint.sends().release(requests);
+		endpoint.registrations().put_back(taken);
 		connection_.postings().room();
 		return -kernel::ENOBUFS;
 	}
 	kernel::Owned<OfferedCall> offered;
 	verbs::Chain chain;
 	if (registrations != 0) {
-		offered = OfferedCall::make(*this, xid, *plan, rqst, connection_.endpoint().registrations().limits(),
-					    taken, chain);
+		offered = OfferedCall::make(*this, xid, *plan, rqst, endpoint.registrations().limits(), taken, chain);
 		if (!offered) {
-			connection_.endpoint().registrations().put_back(taken);
-			connection_.endpoint().sends().abandon(*buffer, requests);
+			endpoint.registrations().put_back(taken);
+			endpoint.sends().abandon(*buffer, requests);
 			connection_.postings().room();
 			return -kernel::ENOBUFS;
 		}
@@ -158,11 +157,11 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 		name_of(plan->is_long ? proto::CallTransfer::position_zero : proto::CallTransfer::inline_message),
 		name_of(plan->has_reply_chunk ? proto::ReplyRoom::reply_chunk : proto::ReplyRoom::inline_message));
 	if (!offered)
-		return connection_.endpoint().sends().post(*buffer, message_size, {}, {}) ? 0 : -kernel::ENOTCONN;
+		return endpoint.sends().post(*buffer, message_size, {}, {}) ? 0 : -kernel::ENOTCONN;
 	kernel::Guard guard(lock_);
 	offered_.push_back(*offered.release());
 	any_offered_.store(true);
-	return connection_.endpoint().sends().post(*buffer, message_size, chain, {}) ? 0 : -kernel::ENOTCONN;
+	return endpoint.sends().post(*buffer, message_size, chain, {}) ? 0 : -kernel::ENOTCONN;
 }
 
 /* `seen` is the number of room events before the attempt: one since then may have been what it waited for. */

@@ -440,31 +440,6 @@ void Endpoint::break_off() noexcept
 	rdma_disconnect(id_);
 }
 
-const sockaddr *Endpoint::source() const noexcept
-{
-	return reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id_));
-}
-
-const sockaddr *Endpoint::destination() const noexcept
-{
-	return reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id_));
-}
-
-const char *Endpoint::device_name() const noexcept
-{
-	return field::ib_device::name(field::rdma_cm_id::device(id_));
-}
-
-ib_qp *Endpoint::queue_pair() const noexcept
-{
-	return field::rdma_cm_id::qp(id_);
-}
-
-u32 Endpoint::port() const noexcept
-{
-	return field::rdma_cm_id::port_num(id_);
-}
-
 /* Only what was first is a reason: the rest follows from it. */
 void Endpoint::lose(const char *reason, const char *detail) noexcept
 {

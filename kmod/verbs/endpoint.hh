@@ -148,17 +148,32 @@ class Endpoint final : public kernel::Heap,
 	{
 		return most_read_segments_;
 	}
-	[[nodiscard]] const sockaddr *source() const noexcept;
-	[[nodiscard]] const sockaddr *destination() const noexcept;
-	[[nodiscard]] const char *device_name() const noexcept;
+	[[nodiscard]] const sockaddr *source() const noexcept
+	{
+		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::source(id_));
+	}
+	[[nodiscard]] const sockaddr *destination() const noexcept
+	{
+		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::destination(id_));
+	}
+	[[nodiscard]] const char *device_name() const noexcept
+	{
+		return kernel::field::ib_device::name(kernel::field::rdma_cm_id::device(id_));
+	}
 	/* RDMA Reads that the peer takes at a time; without any, none may be posted. */
 	[[nodiscard]] u8 reads() const noexcept
 	{
 		return reads_;
 	}
 	/* For transfers. */
-	[[nodiscard]] ib_qp *queue_pair() const noexcept;
-	[[nodiscard]] u32 port() const noexcept;
+	[[nodiscard]] ib_qp *queue_pair() const noexcept
+	{
+		return kernel::field::rdma_cm_id::qp(id_);
+	}
+	[[nodiscard]] u32 port() const noexcept
+	{
+		return kernel::field::rdma_cm_id::port_num(id_);
+	}
 	[[nodiscard]] bool is_established() const noexcept
 	{
 		return established_.load();
