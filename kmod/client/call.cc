@@ -127,7 +127,7 @@ class OutgoingCall {
 		const std::uint32_t reads = plan->read_segments;
 		const std::uint32_t room = plan->room_segments;
 		if (reads > verbs::most_segments || room > verbs::most_segments ||
-		    reads + room > endpoint_.most_segments())
+		    reads + room > endpoint_.capacity().segments)
 			return impossible("too many segments");
 		rpcordma_trace_call_planned(transport_.peer(), xid(), name_of(plan->call), name_of(plan->reply),
 					    plan->header_size, plan->inline_size, reads, room);
@@ -140,8 +140,8 @@ class OutgoingCall {
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
 		const wire::ChunksToSend chunks = request_.chunks();
 		const auto size = plan_.call == CallTransfer::position_zero ?
-					  wire::encode_nomsg(message, xid_of(rqst_), endpoint_.credits(), chunks) :
-					  wire::encode_msg(message, xid_of(rqst_), endpoint_.credits(), chunks);
+					  wire::encode_nomsg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks) :
+					  wire::encode_msg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks);
 		if (!size || *size != plan_.header_size)
 			bug("the plan's header size");
 

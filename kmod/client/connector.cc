@@ -81,7 +81,7 @@ void Connector::attempt() noexcept
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
 		const proto::Agreement &agreed = endpoint_->agreement();
-		rpcordma_trace_connected(owner_.peer(), endpoint_->device_name(), endpoint_->credits(),
+		rpcordma_trace_connected(owner_.peer(), endpoint_->id().device_name(), endpoint_->capacity().credits,
 					 agreed.inline_thresholds.call, agreed.inline_thresholds.reply,
 					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
@@ -99,10 +99,11 @@ proto::ConnectOutcome Connector::make() noexcept
 {
 	auto endpoint = verbs::Endpoint::create(
 		{
-			.network = field::rpc_xprt::xprt_net(xprt_),
-			.destination = owner_.peer(),
-			.source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) : nullptr,
-			.reserved_port = rpcordma_xprt_wants_reserved_port(xprt_),
+			.route = {.network = field::rpc_xprt::xprt_net(xprt_),
+				  .destination = owner_.peer(),
+				  .source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) :
+								 nullptr,
+				  .reserved_port = rpcordma_xprt_wants_reserved_port(xprt_)},
 			.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
 			.reverse_receives = owner_.reverse().begin_connection(),
 			.reverse_transfers = most_reverse_segments,
@@ -116,9 +117,9 @@ proto::ConnectOutcome Connector::make() noexcept
 	{
 		kernel::Guard guard(lock_);
 		endpoint_ = std::move(*endpoint);
-		__builtin_memcpy(source_.get(), endpoint_->source(), kernel::Layout<sockaddr_storage>::size);
+		__builtin_memcpy(source_.get(), endpoint_->id().source(), kernel::Layout<sockaddr_storage>::size);
 	}
-	owner_.outstanding().connected(endpoint_->credits());
+	owner_.outstanding().connected(endpoint_->capacity().credits);
 	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
 	if (outcome != proto::ConnectOutcome::connected)
 		drop();

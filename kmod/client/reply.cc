@@ -88,7 +88,7 @@ void unusual_grant(Transport &transport, const proto::ForCall &message, proto::G
 	if (grant == proto::Grant::zero)
 		transport.statistics().bad_replies++;
 	rpcordma_trace_unusual_grant(transport.peer(), static_cast<u32>(message.xid), message.credits,
-				     transport.endpoint().credits(), name_of(grant));
+				     transport.endpoint().capacity().credits, name_of(grant));
 }
 
 void take_reply(Transport &transport, const proto::ForCall &message, verbs::ReceiveBuffer &buffer)

@@ -99,7 +99,7 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 	const wire::Chunks &chunks = request->call().chunks;
 	if (chunks.any() && sessions_.load() == 0)
 		return refuse(*request, Refusal::chunks, "chunks for nobody");
-	if (!chunks.reads.empty() && owner_.endpoint().reads() == 0)
+	if (!chunks.reads.empty() && owner_.endpoint().id().reads() == 0)
 		return refuse(*request, Refusal::chunks, "no RDMA Reads are offered");
 	const auto assembly = proto::Assembly::of(
 		request->call(), {.stream = largest_stream,

@@ -111,7 +111,7 @@ bool ReverseRequest::move(const wire::Segment &segment, std::size_t offset, verb
 		at += piece.length;
 		return piece;
 	};
-	return pool.append({endpoint.queue_pair(), endpoint.port(), segment, direction},
+	return pool.append({endpoint.id().queue_pair(), endpoint.id().port(), segment, direction},
 			   segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next, transfers_);
 }
 

@@ -73,13 +73,13 @@ int Calls::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rq
 		return 0;
 	}
 	const wire::Chunks &chunks = call->call.chunks;
-	if (!chunks.reads.empty() && endpoint.reads() == 0)
+	if (!chunks.reads.empty() && endpoint.id().reads() == 0)
 		return refuse(*call, "no RDMA Reads are offered");
 	const std::uint32_t page_limit = (Pages::most - 2) * proto::page_size;
 	const proto::CallLimits limits{
 		.stream = std::min(field::svc_serv::sv_max_mesg(field::svc_xprt::xpt_server(connection_.xprt())),
 				   page_limit),
-		.segments = std::min(most_segments, endpoint.most_read_segments()),
+		.segments = std::min(most_segments, endpoint.capacity().read_segments),
 		.room_segments = most_segments,
 		.reply_threshold = endpoint.agreement().inline_thresholds.reply,
 		.eligible_only = true,

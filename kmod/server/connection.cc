@@ -71,7 +71,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 	endpoint_ = std::move(*endpoint);
 	const bool has_own_reads = offers && request.own_reads != 0;
 	postings_.begin();
-	calls_.backlog().begin(endpoint_->credits(), std::max<std::uint32_t>(reads, 1));
+	calls_.backlog().begin(endpoint_->capacity().credits, std::max<std::uint32_t>(reads, 1));
 	reverse_.begin(chunks, has_own_reads);
 	if (!endpoint_->accept(reads, has_own_reads ? 1 : 0)) {
 		rpcordma_trace_connect_failed(peer(), "not accepted");
@@ -148,13 +148,13 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
 	if (!calls_.backlog().arrived(buffer))
 		return endpoint_->lose("credits exceeded", "");
-	if (endpoint_->is_established())
+	if (endpoint_->id().is_established())
 		svc_xprt_enqueue(xprt());
 }
 
 void Connection::established() noexcept
 {
-	rpcordma_trace_connected(peer(), endpoint_->device_name(), endpoint_->credits(),
+	rpcordma_trace_connected(peer(), endpoint_->id().device_name(), endpoint_->capacity().credits,
 				 endpoint_->agreement().inline_thresholds.call,
 				 endpoint_->agreement().inline_thresholds.reply,
 				 endpoint_->agreement().remote_invalidation);

@@ -36,8 +36,8 @@ Postings::Postings(Connection &connection) noexcept
 void Postings::begin() noexcept
 {
 	verbs::Endpoint &endpoint = connection_.endpoint();
-	qp_ = endpoint.queue_pair();
-	port_ = endpoint.port();
+	qp_ = endpoint.id().queue_pair();
+	port_ = endpoint.id().port();
 	outbox_.attach(endpoint.sends());
 }
 

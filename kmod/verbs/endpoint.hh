@@ -6,25 +6,15 @@
 #include <expected>
 
 #include "kernel/heap.hh"
-#include "kernel/sync.hh"
-#include "proto/connection.hh"
-#include "verbs/depths.hh"
+#include "verbs/identifier.hh"
 #include "verbs/live.hh"
-#include "verbs/receive_queue.hh"
-#include "verbs/registration.hh"
-#include "verbs/send_queue.hh"
-#include "wire/private_data.hh"
+#include "verbs/queues.hh"
 
 namespace rpcordma::verbs {
 
-/* What a connection is wanted for. */
+/* What a requester's connection is wanted for. */
 struct EndpointWishes {
-	net *network;
-	const sockaddr *destination;
-	/* Null for any. */
-	sockaddr *source;
-	/* Of this machine's; as long as there is one left. */
-	bool reserved_port;
+	Route route;
 	RequesterLoad load;
 	/* Receives that are posted for Calls of the reverse direction from the start. */
 	std::uint32_t reverse_receives;
@@ -41,14 +31,21 @@ struct AcceptWishes {
 	wire::PrivateData own;
 };
 
-/* The only owner of its connection manager's identifier, protection domain, completion queue and queue pair. Nothing of
- * the connection is used after the destructor, which waits until the device has let go of all memory. */
-class Endpoint final : public kernel::Heap,
-		       private ReceiveQueue::Listener,
-		       private SendQueue::Listener,
-		       private RegistrationPool::Listener {
+/* What a connection can carry at a time. */
+struct Capacity {
+	/* Calls that are outstanding. */
+	std::uint32_t credits = 0;
+	/* Segments that the chunks of one RPC have together. */
+	std::uint32_t segments = 0;
+	/* Segments of one Call's RDMA Reads, where each takes a registration of its own. */
+	std::uint32_t read_segments = 0;
+};
+
+/* The only owner of its identifier and its queues. Nothing of the connection is used after the destructor, which waits until
+ * the device has let go of all memory. */
+class Endpoint final : public kernel::Heap, private QueueUser, private Identifier::User {
     public:
-	/* Who uses the connection. Called in process context. After stop() only established() may still come, but for
+	/* Who uses the connection. Called in process context. After stop() only established() may still come, and
 	 * completions that stop() waits for; an acceptor's lost() may come as soon as adopt() has begun. */
 	struct User {
 		/* A message came; the user gives the buffer back to receives(). */
@@ -57,7 +54,7 @@ class Endpoint final : public kernel::Heap,
 		virtual void lost() noexcept = 0;
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
-		/* Whether swap lies behind it. */
+		/* Return: whether swap lies behind it. */
 		[[nodiscard]] virtual bool carries_swap() noexcept
 		{
 			return false;
@@ -70,15 +67,20 @@ class Endpoint final : public kernel::Heap,
 	};
 
 	/* Finds the device that leads to the destination, and makes all that a connection takes. Some seconds at most.
-	 * Process context. Errors: why there can be no connection. */
+	 * Process context.
+	 * Return: why there can be no connection, where that is so. */
 	[[nodiscard]] static std::expected<kernel::Owned<Endpoint>, proto::ConnectOutcome>
 	create(const EndpointWishes &wishes, User &user) noexcept;
 	/* Connects, within `patience` jiffies. The user is called from here on. Where the outcome is another than
 	 * connected, stop() is due. Process context. */
-	[[nodiscard]] proto::ConnectOutcome establish(unsigned long patience) noexcept;
+	[[nodiscard]] proto::ConnectOutcome establish(unsigned long patience) noexcept
+	{
+		return id_.connect(own_, patience);
+	}
 
 	/* Takes over the identifier of a connection that wants to be accepted, in any case, and makes all that it takes.
-	 * `still_there` is asked while no event can come. Process context. Errors as those of create(). */
+	 * `still_there` is asked while no event can come. Process context.
+	 * Return: as create(). */
 	template <typename Question>
 	[[nodiscard]] static std::expected<kernel::Owned<Endpoint>, proto::ConnectOutcome>
 	adopt(rdma_cm_id *id, const wire::PrivateData &requester, const AcceptWishes &wishes, User &user,
@@ -89,19 +91,18 @@ class Endpoint final : public kernel::Heap,
 			rdma_destroy_id(id);
 			return std::unexpected(Outcome::try_again);
 		}
-		rdma_lock_handler(id);
-		const bool is_there = still_there();
-		endpoint->take_over(id);
-		rdma_unlock_handler(id);
-		if (!is_there)
+		if (!endpoint->id_.adopt(id, still_there))
 			return std::unexpected(Outcome::host_unreachable);
-		if (const Outcome outcome = endpoint->make_acceptable(requester, wishes); outcome != Outcome::connected)
+		if (const Outcome outcome = endpoint->make_queues(requester, wishes); outcome != Outcome::connected)
 			return std::unexpected(outcome);
 		return endpoint;
 	}
 	/* Accepts; established() says when that is through. RDMA Reads at a time: `reads` is what the requester offered,
 	 * `own_reads` what it may have of us. False: stop() is due. Process context. */
-	[[nodiscard]] bool accept(u8 reads, u8 own_reads) noexcept;
+	[[nodiscard]] bool accept(u8 reads, u8 own_reads) noexcept
+	{
+		return id_.accept(own_, reads, own_reads);
+	}
 
 	explicit Endpoint(User &user) noexcept;
 	/* stop() has been called, or neither establish() nor accept(). Process context. */
@@ -115,132 +116,62 @@ class Endpoint final : public kernel::Heap,
 	 * establish() nor accept(). Process context. */
 	void dismantle() noexcept;
 	/* Starts a disconnection as if the peer had. */
-	void break_off() noexcept;
-
-	[[nodiscard]] const proto::Agreement &agreement() const noexcept
+	void break_off() noexcept
 	{
-		return agreement_;
+		id_.disconnect();
 	}
-	/* The number of calls that the connection can have outstanding. */
-	[[nodiscard]] std::uint32_t credits() const noexcept
-	{
-		return credits_;
-	}
-	[[nodiscard]] ReceiveQueue &receives() noexcept
-	{
-		return *receives_;
-	}
-	[[nodiscard]] SendQueue &sends() noexcept
-	{
-		return *sends_;
-	}
-	[[nodiscard]] RegistrationPool &registrations() noexcept
-	{
-		return *registrations_;
-	}
-	/* The most segments that the chunks of one RPC may have together. */
-	[[nodiscard]] std::uint32_t most_segments() const noexcept
-	{
-		return most_segments_;
-	}
-	/* The most segments that one Call's RDMA Reads may have, where each takes a registration of its own. */
-	[[nodiscard]] std::uint32_t most_read_segments() const noexcept
-	{
-		return most_read_segments_;
-	}
-	[[nodiscard]] const sockaddr *source() const noexcept
-	{
-		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::source(id_));
-	}
-	[[nodiscard]] const sockaddr *destination() const noexcept
-	{
-		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::destination(id_));
-	}
-	[[nodiscard]] const char *device_name() const noexcept
-	{
-		return kernel::field::ib_device::name(kernel::field::rdma_cm_id::device(id_));
-	}
-	/* RDMA Reads that the peer takes at a time; without any, none may be posted. */
-	[[nodiscard]] u8 reads() const noexcept
-	{
-		return reads_;
-	}
-	/* For transfers. */
-	[[nodiscard]] ib_qp *queue_pair() const noexcept
-	{
-		return kernel::field::rdma_cm_id::qp(id_);
-	}
-	[[nodiscard]] u32 port() const noexcept
-	{
-		return kernel::field::rdma_cm_id::port_num(id_);
-	}
-	[[nodiscard]] bool is_established() const noexcept
-	{
-		return established_.load();
-	}
+	/* Gives the connection up for a reason of the user's. Any process context. */
+	void lose(const char *reason, const char *detail) noexcept;
 	[[nodiscard]] bool is_lost() const noexcept
 	{
 		return lost_.load();
 	}
-	/* Gives the connection up for a reason of the user's. */
-	void lose(const char *reason, const char *detail) noexcept;
+
+	/* To whom, by which device. */
+	[[nodiscard]] const Identifier &id() const noexcept
+	{
+		return id_;
+	}
+	[[nodiscard]] const proto::Agreement &agreement() const noexcept
+	{
+		return id_.agreement();
+	}
+	[[nodiscard]] const Capacity &capacity() const noexcept
+	{
+		return capacity_;
+	}
+	[[nodiscard]] ReceiveQueue &receives() noexcept
+	{
+		return queues_.receives();
+	}
+	[[nodiscard]] SendQueue &sends() noexcept
+	{
+		return queues_.sends();
+	}
+	[[nodiscard]] RegistrationPool &registrations() noexcept
+	{
+		return queues_.registrations();
+	}
 
     private:
 	using Outcome = proto::ConnectOutcome;
 
-	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
-	void event(unsigned int kind, rdma_cm_event *event) noexcept;
-	void acceptor_event(unsigned int kind) noexcept;
-	void attempt_ended(proto::ConnectEvent event, int status) noexcept;
-	/* Of the device's, in any context. */
-	static void queue_pair_event(ib_event *event, void *endpoint);
-	/* Waits for the event that ends a step. */
-	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
-	[[nodiscard]] Outcome resolve(const EndpointWishes &wishes) noexcept;
-	void bind_reserved_port(const EndpointWishes &wishes) noexcept;
-	void take_over(rdma_cm_id *id) noexcept;
-	[[nodiscard]] Outcome make_acceptable(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
-	[[nodiscard]] bool can_register() const noexcept;
-	[[nodiscard]] Outcome cannot_use(Lack lack) const noexcept;
-	[[nodiscard]] Outcome create_queues(const EndpointWishes &wishes) noexcept;
-	/* `transfers`: RDMA Reads and Writes of our own, where each takes a registration. */
-	[[nodiscard]] bool create_queues(const Depths &depths, std::uint32_t transfers, std::uint32_t send_size,
-					 std::uint32_t receive_size) noexcept;
-	[[nodiscard]] bool create_queue_pair(ib_device *device, const Depths &depths, std::uint32_t transfers) noexcept;
-	[[nodiscard]] bool make_registrations(std::uint32_t most, std::uint32_t first) noexcept;
-	[[nodiscard]] bool fill_queues(std::uint32_t reverse_receives) noexcept;
+	[[nodiscard]] Outcome make_queues(const EndpointWishes &wishes) noexcept;
+	[[nodiscard]] Outcome make_queues(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
-	void receive_failed(const char *how) noexcept override;
-	void send_room() noexcept override;
-	void send_failed(const char *how) noexcept override;
-	void more_registrations() noexcept override;
+	void room() noexcept override;
+	void failed(const char *queue, const char *how) noexcept override;
 	[[nodiscard]] bool carries_swap() noexcept override;
+	void established() noexcept override;
+	void ended(const char *event) noexcept override;
 
 	Counted counted_{live_objects.endpoints};
 	User &user_;
-	/* The error that the device has found in the queue pair, for who can act on it: an ib_event_type. */
-	std::atomic<unsigned int> queue_pair_error_{0};
-	kernel::Opaque<work_struct> error_work_;
-	rdma_cm_id *id_ = nullptr;
-	ib_pd *pd_ = nullptr;
-	ib_cq *cq_ = nullptr;
-	bool has_queue_pair_ = false;
-	bool is_acceptor_ = false;
-	kernel::Owned<ReceiveQueue> receives_;
-	kernel::Owned<SendQueue> sends_;
-	kernel::Owned<RegistrationPool> registrations_;
+	Identifier id_{*this};
+	Queues queues_{*this};
 	wire::PrivateData own_;
-	proto::Agreement agreement_ = proto::agree({}, {});
-	std::uint32_t credits_ = 0;
-	std::uint32_t most_segments_ = 0;
-	std::uint32_t most_read_segments_ = 0;
-	u8 reads_ = 0;
-
-	/* What an event says to the step that waits for it. */
-	kernel::Completion step_done_;
-	Outcome step_outcome_ = Outcome::try_again;
-	std::atomic<bool> established_{false};
+	Capacity capacity_;
 	std::atomic<bool> lost_{false};
 };
 

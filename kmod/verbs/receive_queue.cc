@@ -69,7 +69,7 @@ std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch,
 		posted = posted_.size();
 	}
 	if (failed)
-		listener_.receive_failed("not posted");
+		user_.failed("receive queue", "not posted");
 	return posted;
 }
 
@@ -126,14 +126,14 @@ void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
 	}
 	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
 		give_back(buffer);
-		listener_.receive_failed(rpcordma_status_name(field::ib_wc::status(completion)));
+		user_.failed("receive queue", rpcordma_status_name(field::ib_wc::status(completion)));
 		return;
 	}
 	buffer.length_ = field::ib_wc::byte_len(completion);
 	buffer.has_invalidated_ = field::ib_wc::wc_flags(completion) & kernel::IB_WC_WITH_INVALIDATE;
 	buffer.invalidated_handle_ = field::ib_wc::invalidate_rkey(completion);
 	buffer.block_.sync_for_cpu(buffer.length_);
-	listener_.received(buffer);
+	user_.received(buffer);
 }
 
 } // namespace rpcordma::verbs

@@ -9,6 +9,7 @@
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
 #include "verbs/mapped_block.hh"
+#include "verbs/queue_user.hh"
 #include "wire/xdr.hh"
 
 namespace rpcordma::verbs {
@@ -51,25 +52,14 @@ class ReceiveBuffer : public kernel::Heap, public kernel::ListNode<ReceiveBuffer
 /* Its completions come one after the other, in the process context of the connection's completion queue. */
 class ReceiveQueue : public kernel::Heap {
     public:
-	/* Who is told. */
-	struct Listener {
-		/* A message came. The listener owns the buffer now. */
-		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
-		/* A Receive failed, and how: the connection is no longer of use. */
-		virtual void receive_failed(const char *how) noexcept = 0;
-
-	    protected:
-		~Listener() = default;
-	};
-
 	/* The queue pair may be created later: see attach(). `size` is that of the largest message in bytes, `depth` the
 	 * number of Receives that fit the queue pair. */
-	ReceiveQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, Listener &listener) noexcept
+	ReceiveQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
 		: device_(device)
 		, lkey_(lkey)
 		, size_(size)
 		, depth_(depth)
-		, listener_(listener)
+		, user_(user)
 	{
 	}
 	/* The queue pair has been drained. */
@@ -109,7 +99,7 @@ class ReceiveQueue : public kernel::Heap {
 	const u32 lkey_;
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
-	Listener &listener_;
+	QueueUser &user_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_RECEIVE_QUEUE};
 	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);

@@ -120,11 +120,11 @@ proto::RegistrationLimits RegistrationPool::limits_of(ib_device *device) noexcep
 }
 
 RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most,
-				   Listener &listener) noexcept
+				   QueueUser &user) noexcept
 	: device_(device)
 	, pd_(pd)
 	, queue_(queue)
-	, listener_(listener)
+	, user_(user)
 	, limits_(limits_of(device))
 	, most_(most)
 {
@@ -207,7 +207,7 @@ void RegistrationPool::give_back(Registrations &from) noexcept
 	if (from.empty())
 		return;
 	put_back(from);
-	listener_.more_registrations();
+	user_.room();
 }
 
 bool RegistrationPool::is_stopped() noexcept
@@ -227,7 +227,7 @@ void RegistrationPool::grow() noexcept
 		wanted_ = 0;
 	}
 	/* Who stops the pool waits for this, and what is reclaimed may wait for a new connection. */
-	const unsigned int scope = rpcordma_reclaim_scope_enter(listener_.carries_swap());
+	const unsigned int scope = rpcordma_reclaim_scope_enter(user_.carries_swap());
 	while (step-- != 0 && !is_stopped() && add())
 		;
 	rpcordma_reclaim_scope_leave(scope);
@@ -235,7 +235,7 @@ void RegistrationPool::grow() noexcept
 	rpcordma_trace_registrations_made(field::ib_device::name(device_), now - before, now);
 	/* Where none can be made, an RPC that gives its own back says so. */
 	if (now != before)
-		listener_.more_registrations();
+		user_.room();
 }
 
 void RegistrationPool::stop() noexcept

@@ -114,18 +114,7 @@ using Registrations = kernel::List<Registration>;
  * waits for that or for another RPC's, and what prepare() made is enough for any one RPC. */
 class RegistrationPool : public kernel::Heap {
     public:
-	/* Who is told that there are more. */
-	struct Listener {
-		virtual void more_registrations() noexcept = 0;
-		/* Whether swap lies behind the connection: memory that is short then comes back only through it. */
-		[[nodiscard]] virtual bool carries_swap() noexcept = 0;
-
-	    protected:
-		~Listener() = default;
-	};
-
-	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most,
-			 Listener &listener) noexcept;
+	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most, QueueUser &user) noexcept;
 	/* All have been given back, and the queue pair is gone. */
 	~RegistrationPool();
 	RegistrationPool(const RegistrationPool &) = delete;
@@ -139,7 +128,7 @@ class RegistrationPool : public kernel::Heap {
 	}
 	/* Makes the first `count`; false where they cannot be had. */
 	[[nodiscard]] bool prepare(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Moves `count` registrations to `to`, or none at all: then more_registrations() says when to try again. */
+	/* Moves `count` registrations to `to`, or none at all: then QueueUser::room() says when to try again. */
 	[[nodiscard]] bool take(std::uint32_t count, Registrations &to) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back registrations that were not used, and tells nobody. */
 	void put_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -159,7 +148,7 @@ class RegistrationPool : public kernel::Heap {
 	ib_device *const device_;
 	ib_pd *const pd_;
 	SendQueue &queue_;
-	Listener &listener_;
+	QueueUser &user_;
 	const proto::RegistrationLimits limits_;
 	const std::uint32_t most_;
 	kernel::Opaque<work_struct> growth_;

@@ -198,7 +198,7 @@ bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const
 		buffer.mark_ = posted_;
 	}
 	if (!posted)
-		listener_.send_failed("not posted");
+		user_.failed("send queue", "not posted");
 	return posted;
 }
 
@@ -214,7 +214,7 @@ bool SendQueue::post(Chain chain, Signal &signal) noexcept
 		posted = post_locked(chain, signal, true);
 	}
 	if (!posted)
-		listener_.send_failed("not posted");
+		user_.failed("send queue", "not posted");
 	return posted;
 }
 
@@ -256,7 +256,7 @@ void SendQueue::retire(std::uint32_t mark) noexcept
 			free_.push_back(*buffer);
 		}
 	}
-	listener_.send_room();
+	user_.room();
 }
 
 } // namespace rpcordma::verbs

@@ -9,6 +9,7 @@
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
 #include "verbs/mapped_block.hh"
+#include "verbs/queue_user.hh"
 
 namespace rpcordma::verbs {
 
@@ -116,24 +117,13 @@ struct Chain {
 
 class SendQueue : public kernel::Heap {
     public:
-	/* Who is told. */
-	struct Listener {
-		/* There may be room again where there was none. */
-		virtual void send_room() noexcept = 0;
-		/* A work request failed, and how: the connection is no longer of use. */
-		virtual void send_failed(const char *how) noexcept = 0;
-
-	    protected:
-		~Listener() = default;
-	};
-
 	/* `size` is that of the largest message in bytes, `depth` the number of work requests that fit the queue pair. */
-	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, Listener &listener) noexcept
+	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
 		: device_(device)
 		, lkey_(lkey)
 		, size_(size)
 		, depth_(depth)
-		, listener_(listener)
+		, user_(user)
 	{
 	}
 	/* The queue pair has been drained. */
@@ -148,7 +138,7 @@ class SendQueue : public kernel::Heap {
 	/* Makes the first `count` buffers; false where there is no memory. */
 	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* Reserves room for `requests` work requests; false where there is not so much now: send_room() will say when to
+	/* Reserves room for `requests` work requests; false where there is not so much now: QueueUser::room() will say when to
 	 * try again. */
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Gives up room that was reserved. */
@@ -187,7 +177,7 @@ class SendQueue : public kernel::Heap {
 	}
 	void failed(unsigned int status) noexcept
 	{
-		listener_.send_failed(rpcordma_status_name(status));
+		user_.failed("send queue", rpcordma_status_name(status));
 	}
 
     private:
@@ -205,7 +195,7 @@ class SendQueue : public kernel::Heap {
 	const u32 lkey_;
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
-	Listener &listener_;
+	QueueUser &user_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_SEND_QUEUE};
 	kernel::List<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* In the order in which they were posted. */

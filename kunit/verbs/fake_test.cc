@@ -157,15 +157,7 @@ TEST(Registration, IsCounted)
 	EXPECT_EQ(rpcordma_fake_registrations(fake), 0u);
 }
 
-struct Nobody final : verbs::SendQueue::Listener, verbs::RegistrationPool::Listener {
-	void send_room() noexcept override {}
-	void send_failed(const char *) noexcept override {}
-	void more_registrations() noexcept override {}
-	bool carries_swap() noexcept override
-	{
-		return false;
-	}
-};
+struct Nobody final : QueueUser {};
 
 TEST(Registration, UnmappedWhileValid_IsAProblem)
 {

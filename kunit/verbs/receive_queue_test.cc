@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kunit/verbs/queue_user.hh"
 #include "verbs/receive_queue.hh"
 
 namespace rpcordma::kunit {
@@ -14,7 +15,7 @@ using verbs::ReceiveQueue;
 constexpr u32 largest = 1000;
 
 /* A receive queue on a fake device, and what came in. Keeps the messages until they are given back. Ends drained. */
-class Receives final : public ReceiveQueue::Listener {
+class Receives final : public QueueUser {
     public:
 	Receives(Fake &fake, u32 depth)
 		: fake_(fake)
@@ -36,7 +37,7 @@ class Receives final : public ReceiveQueue::Listener {
 	{
 		messages.push_back(&buffer);
 	}
-	void receive_failed(const char *how) noexcept override
+	void failed(const char *, const char *how) noexcept override
 	{
 		failures++;
 		last_failure = how;

@@ -21,7 +21,7 @@ using verbs::Run;
 constexpr unsigned long patience = 10 * kernel::HZ;
 
 /* A pool of registrations on a fake device, with the send queue that its work requests go through. Ends drained. */
-class Pool final : public RegistrationPool::Listener {
+class Pool final : public QueueUser {
     public:
 	Pool(Fake &fake, u32 most)
 		: fake_(fake)
@@ -41,7 +41,7 @@ class Pool final : public RegistrationPool::Listener {
 	{
 		return &pool_;
 	}
-	void more_registrations() noexcept override
+	void room() noexcept override
 	{
 		told++;
 		grown.complete();

@@ -5,12 +5,13 @@
 #include <algorithm>
 
 #include "kunit/verbs/fake.hh"
+#include "kunit/verbs/queue_user.hh"
 #include "verbs/send_queue.hh"
 
 namespace rpcordma::kunit {
 
 /* The queue, and what it says. Ends drained. */
-class Sends final : public verbs::SendQueue::Listener {
+class Sends final : public QueueUser {
     public:
 	/* Of the largest message. */
 	static constexpr u32 size = 1000;
@@ -33,11 +34,11 @@ class Sends final : public verbs::SendQueue::Listener {
 	{
 		return queue_;
 	}
-	void send_room() noexcept override
+	void room() noexcept override
 	{
 		rooms++;
 	}
-	void send_failed(const char *how) noexcept override
+	void failed(const char *, const char *how) noexcept override
 	{
 		failures++;
 		last_failure = how;

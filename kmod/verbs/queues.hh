@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What one connection has of its device: protection domain, completion queue, queue pair, and what they are used through. */
+#pragma once
+
+#include <atomic>
+
+#include "kernel/heap.hh"
+#include "verbs/depths.hh"
+#include "verbs/queue_user.hh"
+#include "verbs/receive_queue.hh"
+#include "verbs/registration.hh"
+#include "verbs/send_queue.hh"
+
+namespace rpcordma::verbs {
+
+/* How large the queues are. */
+struct QueueSizes {
+	Depths depths;
+	/* RDMA Reads and Writes of our own that are posted at a time, where each takes a registration. */
+	std::uint32_t transfers;
+	/* The largest messages, in bytes. */
+	std::uint32_t send_size;
+	std::uint32_t receive_size;
+	/* How many registrations there may be, and are from the start: enough for one RPC, which never depends on growth. */
+	std::uint32_t most_registrations;
+	std::uint32_t first_registrations;
+	/* Receives that are posted from the start, and how many more are made in the same go. */
+	std::uint32_t first_receives;
+	std::uint32_t spare_receives;
+};
+
+/* Made in one go, used, stopped, freed. Its owner sees to it that one comes after the other. */
+class Queues {
+    public:
+	explicit Queues(QueueUser &user) noexcept;
+	/* free() has been called. */
+	~Queues() = default;
+	Queues(const Queues &) = delete;
+	Queues &operator=(const Queues &) = delete;
+
+	/* Makes all of it, with the queue pair as that of `id`. Process context.
+	 * Return: false where the device or the machine lacks something; free() is due. */
+	[[nodiscard]] bool make(rdma_cm_id *id, const QueueSizes &sizes) noexcept;
+	/* Nothing is posted from here on, nor does anything fail: for draining. Process context. */
+	void stop() noexcept;
+	/* Frees in the reverse order of making. What arrived stays readable, and is given back still. Process context. */
+	void free(rdma_cm_id *id) noexcept;
+
+	[[nodiscard]] ReceiveQueue &receives() noexcept
+	{
+		return *receives_;
+	}
+	[[nodiscard]] SendQueue &sends() noexcept
+	{
+		return *sends_;
+	}
+	[[nodiscard]] RegistrationPool &registrations() noexcept
+	{
+		return *registrations_;
+	}
+
+    private:
+	[[nodiscard]] bool make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept;
+	/* Of the device's, in any context. */
+	static void event(ib_event *event, void *queues);
+
+	QueueUser &user_;
+	/* The error that the device has found in the queue pair, an ib_event_type, for the work that reports it. */
+	std::atomic<unsigned int> error_{0};
+	kernel::Opaque<work_struct> error_work_;
+	ib_pd *pd_ = nullptr;
+	ib_cq *cq_ = nullptr;
+	bool has_queue_pair_ = false;
+	kernel::Owned<ReceiveQueue> receives_;
+	kernel::Owned<SendQueue> sends_;
+	kernel::Owned<RegistrationPool> registrations_;
+};
+
+} // namespace rpcordma::verbs
