@@ -2,6 +2,7 @@
 /* That the fake device sees what it is there to see: each test does something wrong, on purpose. */
 #include "kunit/verbs/fake.hh"
 
+#include "kunit/verbs/queue_user.hh"
 #include "verbs/mapped_block.hh"
 #include "verbs/receive_queue.hh"
 #include "verbs/registration.hh"
