@@ -67,16 +67,6 @@ void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port)
 	format_port(xprt, port);
 }
 
-u16 rpcordma_address_port(const struct sockaddr *address)
-{
-	return rpc_get_port(address);
-}
-
-int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size)
-{
-	return rpc_ntop(address, buffer, size);
-}
-
 static bool is_link_local(const struct sockaddr *address)
 {
 	return address->sa_family == AF_INET6 &&
@@ -98,4 +88,9 @@ int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, con
 	error = rdma_bind_addr(id, (struct sockaddr *)&from);
 	/* The latter where an unspecified address has it. */
 	return error == -EADDRNOTAVAIL ? -EADDRINUSE : error;
+}
+
+int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size)
+{
+	return rpc_ntop(address, buffer, size);
 }

@@ -7,11 +7,6 @@
 
 #include "kernel/glue.h"
 
-void *rpcordma_alloc(size_t size, gfp_t gfp)
-{
-	return kzalloc(size, gfp);
-}
-
 unsigned int rpcordma_reclaim_scope_enter(bool reserves)
 {
 	unsigned int outer = current->flags & (PF_MEMALLOC_NOIO | PF_MEMALLOC);
@@ -23,11 +18,6 @@ unsigned int rpcordma_reclaim_scope_enter(bool reserves)
 void rpcordma_reclaim_scope_leave(unsigned int outer)
 {
 	current->flags = (current->flags & ~(PF_MEMALLOC_NOIO | PF_MEMALLOC)) | outer;
-}
-
-struct page *rpcordma_page_of(const void *byte)
-{
-	return virt_to_page(byte);
 }
 
 int rpcordma_fill_sparse_pages(struct xdr_buf *buffer)
@@ -42,14 +32,4 @@ int rpcordma_fill_sparse_pages(struct xdr_buf *buffer)
 			return -ENOMEM;
 	}
 	return 0;
-}
-
-void rpcordma_release_pages(struct page **pages, unsigned int count)
-{
-	release_pages(pages, count);
-}
-
-void *rpcordma_page_address(struct page *page)
-{
-	return page_address(page);
 }

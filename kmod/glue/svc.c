@@ -21,11 +21,6 @@ void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct svc_xprt *listen
 	set_bit(XPT_CONG_CTRL, &xprt->xpt_flags);
 }
 
-void rpcordma_svc_xprt_get(struct svc_xprt *xprt)
-{
-	svc_xprt_get(xprt);
-}
-
 static size_t length_of(const struct sockaddr *address)
 {
 	return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);

@@ -36,41 +36,6 @@ void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind)
 	lockdep_set_class_and_name(lock, &lock_keys[kind], lock_names[kind]);
 }
 
-void rpcordma_spin_lock(struct spinlock *lock)
-{
-	spin_lock(lock);
-}
-
-void rpcordma_spin_unlock(struct spinlock *lock)
-{
-	spin_unlock(lock);
-}
-
-void rpcordma_completion_init(struct completion *completion)
-{
-	init_completion(completion);
-}
-
-void rpcordma_completion_reset(struct completion *completion)
-{
-	reinit_completion(completion);
-}
-
-void rpcordma_work_init(struct work_struct *work, void (*function)(struct work_struct *work))
-{
-	INIT_WORK(work, function);
-}
-
-void rpcordma_delayed_work_init(struct delayed_work *work, void (*function)(struct work_struct *work))
-{
-	INIT_DELAYED_WORK(work, function);
-}
-
-struct delayed_work *rpcordma_delayed_work_of(struct work_struct *work)
-{
-	return to_delayed_work(work);
-}
-
 bool rpcordma_queue_work(struct work_struct *work)
 {
 	return queue_work(queue, work);
@@ -84,11 +49,6 @@ bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffie
 void rpcordma_queue_end(struct work_struct *work)
 {
 	queue_work(ends, work);
-}
-
-void rpcordma_flush_end(struct work_struct *work)
-{
-	flush_work(work);
 }
 
 void rpcordma_flush_ends(void)
@@ -112,9 +72,4 @@ void rpcordma_workqueues_destroy(void)
 {
 	destroy_workqueue(ends);
 	destroy_workqueue(queue);
-}
-
-unsigned long rpcordma_jiffies(void)
-{
-	return jiffies;
 }

@@ -9,11 +9,6 @@
 
 #include "kernel/glue.h"
 
-bool rpcordma_module_get(void)
-{
-	return try_module_get(THIS_MODULE);
-}
-
 struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, const struct rpcordma_xprt_kind *kind, size_t size,
 				     unsigned int least, unsigned int most)
 {
@@ -49,44 +44,9 @@ void rpcordma_xprt_free(struct rpc_xprt *xprt)
 	module_put(THIS_MODULE);
 }
 
-bool rpcordma_xprt_connected(struct rpc_xprt *xprt)
-{
-	return xprt_connected(xprt);
-}
-
-void rpcordma_xprt_set_connected(struct rpc_xprt *xprt)
-{
-	xprt_set_connected(xprt);
-}
-
-void rpcordma_xprt_clear_connecting(struct rpc_xprt *xprt)
-{
-	xprt_clear_connecting(xprt);
-}
-
-void rpcordma_xprt_set_bound(struct rpc_xprt *xprt)
-{
-	xprt_set_bound(xprt);
-}
-
-bool rpcordma_xprt_swapping(struct rpc_xprt *xprt)
-{
-	return atomic_read(&xprt->swapper) != 0;
-}
-
-bool rpcordma_xprt_wants_reserved_port(struct rpc_xprt *xprt)
-{
-	return xprt->resvport;
-}
-
 void rpcordma_task_ask_once(struct rpc_task *task)
 {
 	task->tk_garb_retry = 0;
-}
-
-bool rpcordma_reply_expected(struct rpc_task *task)
-{
-	return rpc_reply_expected(task);
 }
 
 bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)

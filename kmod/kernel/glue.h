@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What C++ calls of kmod/glue: the kernel's macros and inline functions, wrapped one for one, and what only C can hold.
+ * What C++ calls of kmod/glue: the kernel's macros and inline functions (inlines.def), and what only C can hold.
  * Any context, unless said otherwise.
  */
 #ifndef RPCORDMA_KERNEL_GLUE_H
@@ -51,17 +51,12 @@ struct xprt_class;
 struct xprt_create;
 #endif
 
-/* memory.c. Zeroed memory, to be given to kfree(); NULL where there is none. */
-void *rpcordma_alloc(size_t size, gfp_t gfp);
-/* What this task allocates until the scope ends waits neither for file systems nor for swap. With `reserves` it waits
- * for nothing: it comes from the reserves, as swapping itself needs it, or not at all. */
+#include "kernel/inlines.h"
+
+/* memory.c. What this task allocates until the scope ends waits neither for file systems nor for swap. With `reserves`
+ * it waits for nothing: it comes from the reserves, as swapping itself needs it, or not at all. */
 unsigned int rpcordma_reclaim_scope_enter(bool reserves);
 void rpcordma_reclaim_scope_leave(unsigned int flags);
-/* The page that a byte of kmalloc()ed memory is in. */
-struct page *rpcordma_page_of(const void *byte);
-void *rpcordma_page_address(struct page *page);
-/* Drops a reference to each. */
-void rpcordma_release_pages(struct page **pages, unsigned int count);
 /* Gives a page array that its owner left sparse (XDRBUF_SPARSE_PAGES) the pages that it lacks: 0 or -ENOMEM. */
 int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 
@@ -84,55 +79,23 @@ enum rpcordma_lock {
 };
 
 void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind);
-void rpcordma_spin_lock(struct spinlock *lock);
-void rpcordma_spin_unlock(struct spinlock *lock);
-void rpcordma_completion_init(struct completion *completion);
-void rpcordma_completion_reset(struct completion *completion);
-void rpcordma_work_init(struct work_struct *work, void (*function)(struct work_struct *work));
-void rpcordma_delayed_work_init(struct delayed_work *work, void (*function)(struct work_struct *work));
-struct delayed_work *rpcordma_delayed_work_of(struct work_struct *work);
 /* Queues on the module's workqueue, which makes progress under memory pressure. */
 bool rpcordma_queue_work(struct work_struct *work);
 bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies);
 /* Queues on the workqueue of what ends, whose works wait for devices and peers, or waits for one there, or for all. */
 void rpcordma_queue_end(struct work_struct *work);
-void rpcordma_flush_end(struct work_struct *work);
 void rpcordma_flush_ends(void);
 int rpcordma_workqueues_create(void);
 void rpcordma_workqueues_destroy(void);
-unsigned long rpcordma_jiffies(void);
 
-/* verbs.c: those of <rdma/ib_verbs.h> of the same names, and others. */
-int rpcordma_post_send(struct ib_qp *qp, const struct ib_send_wr *first);
-int rpcordma_post_recv(struct ib_qp *qp, const struct ib_recv_wr *first);
-/* rpcordma_alloc() of the NUMA node that the device is at, as long as that has memory. */
-void *rpcordma_alloc_near(struct ib_device *device, size_t size, gfp_t gfp);
-/* The address for the device, or 0 where it cannot be mapped. */
+/* verbs.c. The address for the device, or 0 where it cannot be mapped. */
 u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped);
-void rpcordma_unmap(struct ib_device *device, u64 address, size_t size, unsigned int direction);
-void rpcordma_sync_for_cpu(struct ib_device *device, u64 address, size_t size, unsigned int direction);
-void rpcordma_sync_for_device(struct ib_device *device, u64 address, size_t size, unsigned int direction);
 /* rdma_accept(), which retries no more often than `wanted` says, and waits for an answer for no longer than a time-out
  * (4.096 us * 2^n) of `most_timeout`, whatever the requester has asked for. The handler is locked. Process context. */
 int rpcordma_accept(struct rdma_cm_id *id, struct rdma_conn_param *wanted, u8 most_timeout);
-void rpcordma_list_init(struct scatterlist *list, unsigned int entries);
-void rpcordma_list_set(struct scatterlist *entry, struct page *page, unsigned int length, unsigned int offset);
 void rpcordma_list_end(struct scatterlist *last, bool end);
-/* The number of entries mapped: zero where it failed. */
-int rpcordma_map_list(struct ib_device *device, struct scatterlist *list, int entries, unsigned int direction);
-void rpcordma_unmap_list(struct ib_device *device, struct scatterlist *list, int entries, unsigned int direction);
 /* Gives a registration its next key and returns it. */
 u32 rpcordma_next_key(struct ib_mr *mr);
-/* Whether a mapped region may be given another I/O virtual address that begins at the same place in a page. */
-bool rpcordma_may_choose_iova(const struct ib_device *device);
-/* Whether the device is of the iWARP kind: there, an RDMA Read's sink takes a registration. */
-bool rpcordma_is_iwarp(struct ib_device *device);
-/* A work completion's status, a connection manager's event and a queue pair's in words. */
-const char *rpcordma_status_name(unsigned int status);
-const char *rpcordma_event_name(unsigned int event);
-const char *rpcordma_queue_pair_event_name(unsigned int event);
-/* A negative errno for an error pointer, else 0. */
-int rpcordma_pointer_error(const void *pointer);
 
 /* xprt.c */
 /* What sunrpc knows a kind of transports by. Lives for as long as the module. */
@@ -142,23 +105,12 @@ struct rpcordma_xprt_kind {
 	const struct rpc_timeout *timeout;
 };
 
-/* Keeps the module loaded: false where it is going. */
-bool rpcordma_module_get(void);
 /* A transport of that kind to the address in `args`, with what sunrpc shows of it, and slots for `least` to `most`
  * RPCs. Has `size` bytes, the first of them struct rpc_xprt; keeps the module loaded until rpcordma_xprt_free(). An
  * error pointer where the address is none of IP's, or there is no memory. Process context. */
 struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, const struct rpcordma_xprt_kind *kind, size_t size,
 				     unsigned int least, unsigned int most);
 void rpcordma_xprt_free(struct rpc_xprt *xprt);
-bool rpcordma_xprt_connected(struct rpc_xprt *xprt);
-void rpcordma_xprt_set_connected(struct rpc_xprt *xprt);
-void rpcordma_xprt_clear_connecting(struct rpc_xprt *xprt);
-void rpcordma_xprt_set_bound(struct rpc_xprt *xprt);
-bool rpcordma_xprt_swapping(struct rpc_xprt *xprt);
-/* Whether the mount wants a reserved port. */
-bool rpcordma_xprt_wants_reserved_port(struct rpc_xprt *xprt);
-/* Whether the RPC has a reply at all. */
-bool rpcordma_reply_expected(struct rpc_task *task);
 /* A Reply that cannot be decoded is final: the Call is not sent again. */
 void rpcordma_task_ask_once(struct rpc_task *task);
 
@@ -170,7 +122,6 @@ bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request);
 int rpcordma_addresses_format(struct rpc_xprt *xprt);
 void rpcordma_addresses_free(struct rpc_xprt *xprt);
 void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port);
-u16 rpcordma_address_port(const struct sockaddr *address);
 /* Binds to that port of `source` or, where that is NULL, of the address that leads to `destination`: 0, -EADDRINUSE, or
  * another negative errno. */
 int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, const struct sockaddr *destination,
@@ -185,7 +136,6 @@ void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct svc_xprt_class *xp
 				struct svc_serv *server);
 /* For what the listener accepts. */
 void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct svc_xprt *listener);
-void rpcordma_svc_xprt_get(struct svc_xprt *xprt);
 void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);

@@ -2,13 +2,17 @@
 /*
  * The kernel's interface as C++ sees it.
  *
- * Kernel headers cannot be included from C++. Four tables name what the module uses of them. kmod/glue/layout.c
+ * Kernel headers cannot be included from C++. Five tables name what the module uses of them. kmod/glue/layout.c
  * compiles the tables as C against the real headers: a type, prototype or name that does not agree is a compile error
  * there, and offsets, sizes and values come out in <kernel/layout.h>. This header compiles the same tables as C++.
  *
  * functions.def   FUNCTION(ret, name, (parameters))
  *                 Declares ::name. For real functions only: what is a macro or a static inline in this or that kernel
  *                 needs a function in glue (rpcordma_...).
+ *
+ * inlines.def     INLINE(ret, name, (parameters), body)
+ *                 Such a function, where its body is no more than the macro or the inline function: kernel/glue.h
+ *                 declares it, kmod/glue/inlines.c compiles it.
  *
  * constants.def   CONSTANT(name) or CONSTANT(name, expression)
  *                 rpcordma::kernel::name, with the type of the expression in C: kernel::EIO, kernel::GFP_KERNEL.
