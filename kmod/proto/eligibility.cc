@@ -220,13 +220,11 @@ bool Eligibility::begin() noexcept
 	default:
 		return false;
 	}
-	if (procedure != nfs4_compound || !skip_opaque(reader_))
+	// A tag and the minor version.
+	if (procedure != nfs4_compound || !skip_opaque(reader_) || !reader_.take(wire::xdr_unit))
 		return false;
-	// The minor version, and how many operations there are.
-	const auto numbers = reader_.take<2 * wire::xdr_unit>();
-	if (!numbers)
-		return false;
-	operations_ = wire::load_word<1>(*numbers);
+	const auto count = reader_.take<wire::xdr_unit>();
+	operations_ = count ? wire::load_u32(*count) : 0;
 	return true;
 }
 
