@@ -139,9 +139,10 @@ class OutgoingCall {
 	{
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
 		const wire::ChunksToSend chunks = request_.chunks();
-		const auto size = plan_.call == CallTransfer::position_zero ?
-					  wire::encode_nomsg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks) :
-					  wire::encode_msg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks);
+		const auto size =
+			plan_.call == CallTransfer::position_zero ?
+				wire::encode_nomsg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks) :
+				wire::encode_msg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks);
 		if (!size || *size != plan_.header_size)
 			bug("the plan's header size");
 

@@ -141,7 +141,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	kernel::Owned<OfferedCall> offered;
 	verbs::Chain chain;
 	if (registrations != 0) {
-		offered = OfferedCall::make(*this, xid, *plan, rqst, endpoint.registrations().limits(), taken, chain);
+		offered = OfferedCall::make(*this, xid, *plan, rqst, endpoint.registrations(), taken, chain);
 		if (!offered) {
 			endpoint.registrations().put_back(taken);
 			endpoint.sends().abandon(*buffer, requests);
@@ -233,7 +233,7 @@ bool ReverseRequester::take_offered(const verbs::ReceiveBuffer &buffer) noexcept
 		if (!call)
 			return false;
 		verdict = proto::accept_reply(message->body, xid, call->offered());
-		invalidation_allowed = call->mark_invalidated(buffer);
+		invalidation_allowed = call->advertised.mark_invalidated(buffer);
 		if (verdict) {
 			/* clear() finds it again where nothing more can be posted. */
 			offered_.remove(*call);
@@ -286,27 +286,15 @@ void ReverseRequester::invalidation_not_offered(wire::Xid xid, const verbs::Rece
 /* Sees to it that the peer reaches the Call's memory no more. */
 void ReverseRequester::fence(OfferedCall &call) noexcept
 {
-	verbs::Chain chain;
-	std::uint32_t by_peer = 0;
-	call.registrations().for_each([&](verbs::Registration &registration) {
-		if (registration.invalidated)
-			by_peer++;
-		else
-			chain.append(registration.invalidate_request());
-	});
-	connection_.endpoint().sends().release(by_peer);
-	if (chain.count == 0)
-		return fenced(call);
-	/* Where it fails, the connection is being closed, and takes the memory back at its end. */
-	(void)connection_.endpoint().sends().post(chain, call);
+	/* Where the connection is being closed, its end takes the memory back. */
+	const auto posted = call.advertised.invalidate(connection_.endpoint().sends(), call);
+	if (posted && *posted == 0)
+		fenced(call);
 }
 
-/* In the context of the completion queue. */
 void ReverseRequester::fenced(OfferedCall &call) noexcept
 {
-	verbs::Registrations registrations;
-	call.take_back(registrations);
-	connection_.endpoint().registrations().give_back(registrations);
+	call.advertised.take_back(connection_.endpoint().registrations());
 	if (call.written != 0)
 		take_payload(call.xid, call.reply(), call.credits);
 	{
@@ -370,9 +358,7 @@ void ReverseRequester::clear() noexcept
 	kernel::Guard guard(lock_);
 	for (auto *const list : {&offered_, &returning_}) {
 		while (OfferedCall *const call = list->pop_front()) {
-			verbs::Registrations registrations;
-			call->take_back(registrations);
-			connection_.endpoint().registrations().put_back(registrations);
+			call->advertised.take_back(connection_.endpoint().registrations());
 			delete call;
 		}
 	}
