@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fails if Documentation/architecture.rst walks an RPC through a function that does not exist, or through files in circles.
+"""Fails if Documentation/architecture.rst walks an RPC through what does not exist, or through files in circles.
 
-A walk is a table whose first column names a file below kmod/ and whose second names functions in it, ``like_this()``, or
-operations in its tables, ``.like_this``. A walk does not come back to a file that it has left.
+A walk is a table. Its first column names a file below kmod/, its second functions in that file, ``like_this()``, or
+operations in the file's tables, ``.like_this``. A walk does not come back to a file that it has left.
 """
 
 import pathlib
