@@ -22,38 +22,39 @@ class Connector {
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	/* Takes the send lock over from the task, for as long as an attempt takes on a thread of the module's. */
+	/* Begins an attempt to connect, on the module's workqueue. It has the send lock, which it takes over from the
+	 * task. */
 	void connect(rpc_task *task) noexcept;
-	/* With the send lock, or when nobody can call any more. Sleeps until the device has let go of all memory. */
+	/* Context: the send lock, or nobody can call any more. Sleeps until the device has let go of all memory. */
 	void close() noexcept;
-	/* In jiffies. Both only become smaller. */
+	/* In jiffies. Both only become smaller. Context: any but an interrupt. */
 	void set_timeouts(unsigned long connect, unsigned long reconnect) noexcept;
-	/* The address that this connection, or the last one, was made from. Return: its length in characters. */
+	/* The address that this connection was made from. Return: its length in characters, or -ENOTCONN. */
 	[[nodiscard]] int print_source(char *buffer, std::size_t size) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] unsigned short source_port() noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* No attempt is under way any more, and none begins. Nobody can call connect(). Sleeps. */
+	/* Ends an attempt that has not begun, and waits for one that has. Nobody can call connect(). Context: sleeps. */
 	void cancel() noexcept;
-	/* Has sunrpc close the connection, and make a new one when there is something to send. Any context. */
+	/* Has sunrpc close the connection, and make a new one when there is something to send. Context: process; does not sleep. */
 	void end(proto::Reconnection::By by) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The same, by the requester. */
 	void give_up(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The connection has brought a Reply. From a completion. */
+	/* The connection has brought a Reply. Context: a completion. */
 	void replied() noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		if (!useful_.load()) [[unlikely]]
 			useful();
 	}
 
-	/* The connection. With the send lock, where sunrpc has been told that there is one; or from its completions, which
-	 * close() waits for. */
+	/* The connection, which exists. Context: the send lock, if sunrpc has been told that there is a connection; or its
+	 * completions, which close() waits for. */
 	[[nodiscard]] verbs::Endpoint &endpoint() noexcept
 	{
 		return *endpoint_;
 	}
-	/* Those of the connection, or what holds before there is one. Any context. */
+	/* Those of the connection, or the defaults if there is none (RFC 8166, 3.3.2). Context: process; does not sleep. */
 	[[nodiscard]] proto::InlineThresholds thresholds() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The registrations made on this and all earlier connections. Any context. */
+	/* The number of registrations made on this and all earlier connections. Context: process; does not sleep. */
 	[[nodiscard]] unsigned long registrations_made() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:

@@ -9,13 +9,13 @@ namespace rpcordma::client {
 class Transport;
 
 /* Hands an accepted Reply to sunrpc, and gives its receive buffer back. The peer does not reach the RPC's memory any more.
- * Neither the request nor the RPC is ours afterwards. From a completion. */
+ * Neither the request nor the RPC is ours afterwards. Context: a completion. */
 void deliver(Transport &transport, Request &request) noexcept;
-/* Ends an RPC whose Call can never be sent, with EIO. With the send lock. Return: what send() returns for it. */
+/* Ends an RPC whose Call can never be sent, with EIO. Return: what send() returns for it. Context: the send lock. */
 [[nodiscard]] int fail_unsent(Transport &transport, rpc_rqst *rqst) noexcept;
-/* sunrpc may have the RPC again, which a Reply has named that it does not get. From a completion, or as sweep(). */
+/* Unpins an RPC that does not get the Reply in `buffer`, and gives the buffer back. Context: a completion, or a sweep. */
 void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
-/* Says why a Reply is not taken. */
+/* Traces and logs why a Reply is not taken. Context: any. */
 void refused(const Transport &transport, wire::Xid xid, const char *reason) noexcept;
 
 } // namespace rpcordma::client

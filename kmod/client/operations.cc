@@ -22,13 +22,13 @@ constexpr unsigned int kept_slots = 16;
 constexpr std::size_t max_payload = 1 << 20;
 
 constexpr std::size_t alignment = alignof(Transport);
-constexpr std::size_t behind_xprt = (kernel::Layout<rpc_xprt>::size + alignment - 1) / alignment * alignment;
+constexpr std::size_t after_xprt = (kernel::Layout<rpc_xprt>::size + alignment - 1) / alignment * alignment;
 
 } // namespace
 
 Transport &Transport::of(rpc_xprt *xprt) noexcept
 {
-	return *reinterpret_cast<Transport *>(reinterpret_cast<std::byte *>(xprt) + behind_xprt);
+	return *reinterpret_cast<Transport *>(reinterpret_cast<std::byte *>(xprt) + after_xprt);
 }
 
 Transport &Transport::of(const rpc_rqst *rqst) noexcept
@@ -38,7 +38,7 @@ Transport &Transport::of(const rpc_rqst *rqst) noexcept
 
 std::size_t Transport::allocation() noexcept
 {
-	return behind_xprt + sizeof(Transport);
+	return after_xprt + sizeof(Transport);
 }
 
 Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept

@@ -21,7 +21,7 @@ void sleep_is_over(rpc_task *task)
 	Transport::of(field::rpc_task::tk_rqstp(task)).outstanding().woken(task);
 }
 
-/* `by` is who invalidated what the responder did not. */
+/* `by` names the one that invalidated what the responder did not. */
 void trace_invalidated(const Transport &transport, Request &request, const char *by)
 {
 	if (!rpcordma_traces_segments())
@@ -77,7 +77,7 @@ void Outstanding::release(rpc_rqst *rqst) noexcept
 		abandon(request);
 		free_.push_front(request);
 	}
-	/* For who waits for a credit, and may have to see that none comes back. */
+	/* A Call that waits for a credit may have to see that none comes back. */
 	owner_.room();
 }
 
@@ -178,28 +178,26 @@ Outstanding::Fence Outstanding::invalidate(Request &request) noexcept
 
 void Outstanding::taken_back(Request &request) noexcept
 {
-	trace_invalidated(owner_, request, "requester");
-	request.advertised.take_back(owner_.endpoint().registrations());
-	bool is_replied;
-	{
-		kernel::Guard guard(lock_);
-		advertising_.remove(request);
-		is_replied = progress_of(request).state == State::replied;
-		memory_is_back(request);
-	}
-	if (is_replied)
+	if (free_memory(request, "requester"))
 		deliver(owner_, request);
 }
 
-/* Whoever has waited for that goes on with the request, or frees it, as soon as the lock is free. */
-void Outstanding::memory_is_back(Request &request) noexcept
+/* Unmaps the memory, and wakes what waits for it. Returns whether the Call has its Reply: if not, the request is not touched
+ * any more. `by` is for the trace. */
+bool Outstanding::free_memory(Request &request, const char *by) noexcept
 {
+	trace_invalidated(owner_, request, by);
+	request.advertised.take_back(owner_.endpoint().registrations());
+	kernel::Guard guard(lock_);
+	advertising_.remove(request);
 	Request::Progress &progress = progress_of(request);
 	progress.memory = Memory::none;
+	/* What waits for that goes on with the request, or frees it, as soon as the lock is free. */
 	if (progress.sleeper)
 		rpc_wake_up_queued_task(sleepers_.get(), progress.sleeper);
 	if (progress.fenced)
 		std::exchange(progress.fenced, nullptr)->complete();
+	return progress.state == State::replied;
 }
 
 void Outstanding::answered(Request &request) noexcept
@@ -222,27 +220,20 @@ void Outstanding::sweep() noexcept
 		Request *request;
 		{
 			kernel::Guard guard(lock_);
-			request = advertising_.pop_front();
+			request = advertising_.front();
 			if (!request)
 				return;
 			progress_of(*request).memory = Memory::returning;
 		}
-		trace_invalidated(owner_, *request, "disconnect");
 		owner_.statistics().registrations_lost += request->advertised.count();
-		request->advertised.take_back(owner_.endpoint().registrations());
-		rpc_rqst *const rqst = request->rqst;
-		verbs::ReceiveBuffer *reply;
+		if (!free_memory(*request, "disconnect"))
+			continue;
+		/* Its Reply came when nothing could be invalidated any more. sunrpc waits with the request until it is let go. */
 		{
 			kernel::Guard guard(lock_);
-			/* It came when nothing could be invalidated any more. */
-			reply = std::exchange(request->reply, nullptr);
-			if (reply)
-				progress_of(*request).state = State::idle;
-			memory_is_back(*request);
+			progress_of(*request).state = State::idle;
 		}
-		/* Not before: sunrpc waits for that with the request. */
-		if (reply)
-			let_go(owner_, rqst, *reply);
+		let_go(owner_, request->rqst, *std::exchange(request->reply, nullptr));
 	}
 }
 
@@ -310,7 +301,7 @@ Outstanding::Fence Outstanding::withdraw(Request &request) noexcept
 	Request::Progress &progress = progress_of(request);
 	if (progress.memory == Memory::none || progress.state == State::replied)
 		return Fence::none;
-	/* Begun before, by a task that was killed since; or whoever is bringing it back says so. */
+	/* It was begun before, by a task that was killed since, or by the completion of its Reply. */
 	const bool is_begun = std::exchange(progress.state, State::withdrawn) == State::withdrawn;
 	if (is_begun || progress.memory == Memory::returning)
 		return Fence::awaited;
@@ -318,7 +309,7 @@ Outstanding::Fence Outstanding::withdraw(Request &request) noexcept
 	return invalidate(request);
 }
 
-/* sunrpc frees the memory next, and has no task that could sleep. */
+/* Sleeps until the peer does not reach the memory: sunrpc frees it next, and has no task that could sleep. */
 void Outstanding::fence(Request &request) noexcept
 {
 	kernel::Completion fenced;

@@ -15,9 +15,9 @@ namespace rpcordma::client {
 
 class Transport;
 
-/* Which Calls hold a credit (RFC 8166, 3.3.1) and await a Reply, on which connection, and what of their memory the peer can
- * reach: none is sunrpc's again before the peer reaches it no more. All under one lock, inside of which the Connector's may
- * be taken. */
+/* Knows which Calls hold a credit (RFC 8166, 3.3.1) and await a Reply, on which connection, and what memory the peer can
+ * reach because of them. sunrpc gets such memory back only when the peer does not reach it any more. One lock guards all of
+ * it; the Connector's lock may be taken inside. */
 class Outstanding {
     public:
 	explicit Outstanding(Transport &owner) noexcept;
@@ -26,27 +26,28 @@ class Outstanding {
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	/* Gives the RPC a Request, with buffers. Return: 0 or -ENOMEM. May sleep. */
+	/* Gives the RPC a Request with buffers. Return: 0 or -ENOMEM. Context: a task; may sleep. */
 	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Takes that back. Sleeps until the peer does not reach the RPC's memory. */
+	/* Takes the Request back. Context: a task; sleeps until the peer does not reach the RPC's memory. */
 	void release(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. From its task's callback,
-	 * which may have the task sleep until the peer does not reach the RPC's memory; does not wait itself. */
+	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Puts the task to sleep
+	 * until the peer does not reach the RPC's memory. Context: the task's callback; does not sleep itself. */
 	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The task that unanswered() had sleep goes on: its memory is back, or not in time, or it was killed. */
+	/* A task that unanswered() put to sleep was woken: its memory is back, or not in time, or the task was killed.
+	 * Context: the task's callback. */
 	void woken(rpc_task *task) noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* The transport has another connection from now on, on which so many credits are asked for. With the send lock. */
+	/* The transport has another connection from now on, on which each Call asks for `credits`. Context: the send lock. */
 	void connected(std::uint32_t credits) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The Calls without a Reply on this connection. */
+	/* The number of Calls without a Reply on this connection. Context: any. */
 	[[nodiscard]] std::uint32_t count() noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		kernel::Guard guard(lock_);
 		return credits_.outstanding();
 	}
-	/* The same with another Call; nothing where there is no credit for one. With the send lock. */
+	/* Return: the same with another Call; nothing if there is no credit for one. Context: the send lock. */
 	[[nodiscard]] std::optional<std::uint32_t> with_another() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Posts a Call, as SendQueue::post(). With the send lock. */
+	/* Posts a Call. Return: as SendQueue::post(). Context: the send lock. */
 	[[nodiscard]] bool post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
 				const verbs::Chain &chain) noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -64,24 +65,24 @@ class Outstanding {
 		bool invalidation_allowed = true;
 		proto::Grant grant = proto::Grant::usual;
 	};
-	/* Judges a Reply by what its Call offered: see `verdict`. Where that is awaited and accepted, nobody else touches
-	 * the request from here on. From a completion. */
+	/* Judges a Reply by what its Call offered, and sets `verdict`. If the Reply is awaited and accepted, nobody else
+	 * touches the request from here on. Context: a completion. */
 	[[nodiscard]] Judgement judge(Request &request, const proto::ForCall &message,
 				      verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* A Reply has come that nobody waits for. From a completion. */
+	/* A Reply has come that nobody waits for. Context: a completion. */
 	void unclaimed() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Whether a Call that awaits its Reply offers memory by this handle. */
+	/* Whether a Call that awaits its Reply offers memory by this handle. Context: any. */
 	[[nodiscard]] bool offers(wire::Handle handle) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Takes back the memory of a Call that has its Reply, which is delivered then. From a completion. */
+	/* Takes back the memory of a Call that has its Reply, and has the Reply delivered then. Context: a completion. */
 	void take_back(Request &request) noexcept;
-	/* The peer does not reach the Call's memory any more: the Signal of Request. From a completion, or where the peer
-	 * has invalidated all. */
+	/* The peer does not reach the Call's memory any more. Context: the completion that the Request is the Signal of; or
+	 * any, if the peer has invalidated all. */
 	void taken_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The Call has its Reply: the credit comes back. From a completion. */
+	/* The Call has its Reply: the credit comes back. Context: a completion. */
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The Call goes on waiting for a Reply, and offers nothing to it. From a completion. */
+	/* The Call waits for another Reply, and offers it no memory. Context: a completion. */
 	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Takes back all memory that the peer could reach: the queue pair is drained. With the send lock. */
+	/* Takes back all memory that the peer could reach. The queue pair is drained. Context: the send lock. */
 	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
@@ -104,7 +105,7 @@ class Outstanding {
 	[[nodiscard]] Fence invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] Fence withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool free_memory(Request &request, const char *by) noexcept RPCORDMA_EXCLUDES(lock_);
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;

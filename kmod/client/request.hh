@@ -25,8 +25,8 @@ class Outstanding;
 /* What became of an attempt to send. Too large is also what the device can never register. */
 enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 
-/* Owned by sunrpc's request while that has an rq_buffer, else by `Outstanding`. What is not in `Progress` belongs to one
- * context at a time: to who has the send lock until the Call is posted, and to the completions from its Reply on. */
+/* Owned by sunrpc's request while that has an rq_buffer, else by `Outstanding`. `Progress` has a lock. All else belongs to
+ * one context at a time: to the holder of the send lock until the Call is posted, to completions from its Reply on. */
 class Request final : public kernel::Heap, public kernel::ListNode<Request>, public verbs::Signal {
     public:
 	explicit Request(Outstanding &owner) noexcept;
@@ -34,8 +34,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 	/* The Request of an RPC that has an rq_buffer. */
 	[[nodiscard]] static Request &of(const rpc_rqst *rqst) noexcept;
 
-	/* Gives the RPC buffers of the sizes that it asks for. Return: false where there is no memory. Context: may sleep
-	 * if `gfp` allows it. */
+	/* Gives the RPC buffers of the sizes that it asks for. Return: false if there is no memory. Context: may sleep if
+	 * `gfp` allows that. */
 	[[nodiscard]] bool lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept;
 	/* Frees large buffers, which are not kept for the next RPC. */
 	void trim() noexcept;
@@ -97,7 +97,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 			/* There is none. */
 			none,
 			advertised,
-			/* On its way out of the peer's reach: nobody but who does that touches `advertised`. */
+			/* On its way out of the peer's reach. Only the one that does that touches `advertised`. */
 			returning,
 		};
 
@@ -105,8 +105,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 		Memory memory = Memory::none;
 		/* The number of the connection that the Call was sent on. */
 		std::uint32_t connection = 0;
-		/* Who waits for the memory to be out of the peer's reach: who frees the RPC is told by `fenced`, and the
-		 * task that sends it again, which had `status`, is woken. */
+		/* These wait until the memory is out of the peer's reach: `fenced` to free the RPC, the task `sleeper` to
+		 * send it again. `status` is that of the task before it slept. */
 		kernel::Completion *fenced = nullptr;
 		rpc_task *sleeper = nullptr;
 		int status = 0;

@@ -22,36 +22,37 @@ inline constexpr std::uint32_t most_reverse_requests = 3 * reverse_credits;
 /* The segments that the Read list of one of them may have, or its Write list and Reply chunk together. */
 inline constexpr std::uint32_t most_reverse_segments = 4;
 
-/* Serves what is asked on a transport's connections, one after the other. */
+/* Serves Calls of the responder on a transport's connections. One lock guards its members; sunrpc's locks and those of
+ * verbs/ may be taken inside. */
 class ReverseResponder {
     public:
 	explicit ReverseResponder(Transport &owner) noexcept;
 	~ReverseResponder();
 
-	/* The transport is about to have another connection. Return: the Receives that it begins with. With the send
+	/* The transport is about to have another connection. Return: the Receives that it begins with. Context: the send
 	 * lock. */
 	[[nodiscard]] std::uint32_t begin_connection() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Receives for what is granted, and one for the time in which a message is looked at: its answer may be under way
-	 * already. Any context. */
+	/* Receives for what is granted, and one more: while a message is looked at, its answer may be under way already.
+	 * Context: any. */
 	[[nodiscard]] std::uint32_t receives() const noexcept
 	{
 		return grant() + 1;
 	}
-	/* A Call has come, as `message`. In the context of the completion queue. */
+	/* A Call has come, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* There may be more room in the send queue. Any context. */
+	/* There may be more room in the send queue. Context: process; does not sleep. */
 	void room() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The queue pair is drained: nothing is read or written any more. */
+	/* Takes back what RDMA Reads and Writes used. The queue pair is drained. Context: the send lock. */
 	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	/* A Reply, with the send lock held. */
+	/* Sends a Reply. Return: as Transport::send(). Context: the send lock. */
 	[[nodiscard]] int send(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Takes back what a Call was held in: nobody uses it any more. */
+	/* Takes back what a Call was held in: sunrpc does not use it any more. Context: process; does not sleep. */
 	void keep(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* A service awaits Calls, for so many sessions more or fewer. When the last is closed, none of its Calls is left: that
-	 * is waited for. */
+	/* A service awaits Calls, for so many sessions more or fewer. close() of the last one sleeps until none of its
+	 * Calls is left. Context: process. */
 	void open(unsigned int sessions) noexcept RPCORDMA_EXCLUDES(lock_);
 	void close(unsigned int sessions) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Replies that wait for the send lock. */

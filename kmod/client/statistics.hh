@@ -8,7 +8,7 @@ namespace rpcordma::client {
 
 /* The columns after sunrpc's own numbers. Each is written in one context, or under one lock; read without. */
 struct Statistics {
-	/* By who has the send lock. Of chunks, their segments are counted. */
+	/* Written with the send lock held. Of chunks, the segments are counted. */
 	unsigned long read_chunks = 0;
 	unsigned long write_chunks = 0;
 	unsigned long reply_chunks = 0;
@@ -18,16 +18,16 @@ struct Statistics {
 	unsigned long failed_marshal = 0;
 	unsigned long nomsg_calls = 0;
 	unsigned long no_send_room = 0;
-	/* By completions. In bytes: what came by chunks, and what was copied of Replies. */
+	/* Written by completions. In bytes: what came by chunks, and what was copied of Replies. */
 	unsigned long long reply_bytes = 0;
 	unsigned long long fixed_up = 0;
 	unsigned long bad_replies = 0;
-	/* Under the lock of `Outstanding`. */
+	/* Written under the lock of `Outstanding`. */
 	unsigned long local_invalidations = 0;
-	/* By who closes a connection. */
+	/* Written while a connection is closed. */
 	unsigned long registrations_lost = 0;
 
-	/* Writes the line of mountstats; `registrations` is how many have been made. Process context. */
+	/* Writes the line of mountstats. `registrations` is the number that have been made. Context: process. */
 	void print(seq_file *file, rpc_xprt *xprt, unsigned long registrations) const noexcept;
 };
 

@@ -25,15 +25,15 @@ class Transport final : private verbs::Endpoint::User {
 
 	/* `source` is the address to connect from, or null for any. */
 	Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept;
-	/* Closes the connection. Nobody can call any more. Sleeps. */
+	/* Closes the connection. Nobody can call any more. Context: sleeps. */
 	~Transport();
 
-	/* sunrpc's send_request: a Call, or a Reply in the reverse direction. With the send lock. Return: as sunrpc/xprt.h
-	 * has it. */
+	/* Sends a Call, or a Reply in the reverse direction. Return: 0 or a negative errno, as sunrpc/xprt.h has it for
+	 * send_request(). Context: the send lock. */
 	[[nodiscard]] int send(rpc_rqst *rqst) noexcept;
-	/* What a Call lacked may be there now. Any context. */
+	/* What a Call lacked may be there now. Context: process; does not sleep. */
 	void room() noexcept override;
-	/* Whether memory is written out through this transport. Any context. */
+	/* Whether there is swap on this transport. Context: any. */
 	[[nodiscard]] bool carries_swap() noexcept override;
 	/* As Connector::give_up(). */
 	void give_up(const char *reason) noexcept

@@ -10,7 +10,7 @@
 
 namespace rpcordma::verbs {
 
-/* The registrations behind the chunks that a Call offers (RFC 8166, 3.4.3). Not synchronised: its owner sees to that. */
+/* The registrations of the chunks that a Call offers (RFC 8166, 3.4.3). Not synchronised: its owner sees to that. */
 class Advertised {
     public:
 	/* Registers the memory that `cursor` and `segmenter` go through, with a registration of `taken` for each piece,
