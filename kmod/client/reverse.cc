@@ -79,12 +79,6 @@ std::uint32_t ReverseResponder::begin_connection() noexcept
 	return receives();
 }
 
-void ReverseResponder::room() noexcept
-{
-	if (waits_.load()) [[unlikely]]
-		post();
-}
-
 /* A Call beyond the credits that were granted is dropped. Any other is answered, or the connection is closed, which tells the
  * responder that no answer comes (rfc5666bis-04, 5.5.4). */
 void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexcept

@@ -41,7 +41,11 @@ class ReverseResponder {
 	/* A Call has come, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* There may be more room in the send queue. Context: process; does not sleep. */
-	void room() noexcept RPCORDMA_EXCLUDES(lock_);
+	void room() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		if (waits_.load()) [[unlikely]]
+			post();
+	}
 	/* Takes back what RDMA Reads and Writes used. The queue pair is drained. Context: the send lock. */
 	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
 
