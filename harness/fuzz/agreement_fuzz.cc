@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "harness/fuzz/require.hh"
-#include "harness/peer/header.hh"
-#include "harness/peer/private_data.hh"
+#include "harness/peer/wire/header.hh"
+#include "harness/peer/wire/private_data.hh"
 #include "wire/header.hh"
 #include "wire/private_data.hh"
 

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.guest import Guest
@@ -36,8 +37,14 @@ APART = re.compile(r"^apart ", re.MULTILINE)
 
 def case_names(side: str, apart: bool = False) -> list[str]:
     """The cases for servers, or for clients; or those that are run only where they are asked for."""
-    return sorted(f"{side}/{path.stem}" for path in (CASES / side).glob("*.case")
+    return sorted(f"{side}/{path.stem}" for path in (CASES / side).rglob("*.case")
                   if bool(APART.search(path.read_text(encoding="utf-8"))) == apart)
+
+
+def case_path(name: str) -> Path:
+    """The file of a case."""
+    side, stem = name.split("/")
+    return next((CASES / side).rglob(f"{stem}.case"))
 
 
 @dataclass

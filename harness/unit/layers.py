@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fails if a file below kmod/ includes one of a folder that Documentation/architecture.rst does not let its own use.
+"""Fails if a file of the module or of the peer includes one of a folder that the documentation does not let its own use.
 
-The table there has a row for each folder; the last column names the folders that it may use. They may make no circle.
+A table of the documentation has a row for each folder; its last column names the folders that it may use. They may make no
+circle.
 """
 
 import pathlib
@@ -11,45 +12,48 @@ import sys
 from graphlib import CycleError, TopologicalSorter
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-TABLE = TOP / "Documentation/architecture.rst"
+TABLES = {"kmod": "Documentation/architecture.rst", "harness/peer": "Documentation/testing.rst"}
 SOURCES = {".c", ".h", ".cc", ".hh"}
 
 
-def layers():
-    """What each folder of kmod/ may use, from the table."""
-    for row in re.split(r"^   \* - ", TABLE.read_text(), flags=re.M)[1:]:
+def layers(below, page):
+    """What each folder may use, from the page's table."""
+    for row in re.split(r"^   \* - ", (TOP / page).read_text(), flags=re.M)[1:]:
         cells = re.split(r"^     - ", row, flags=re.M)
-        if len(cells) == 3 and (place := re.match(r"``kmod/(\w+)/``", cells[0])):
+        if len(cells) == 3 and (place := re.match(rf"``{below}/(\w+)/``", cells[0])):
             yield place[1], set(re.findall(r"``(\w+)/``", cells[2]))
 
 
-def complaints(allowed):
-    """Each include that is not allowed, and each folder that the table lacks."""
-    for source in sorted((TOP / "kmod").glob("*/*")):
+def complaints(below, page, allowed):
+    """Each include that is not allowed, each folder that the table lacks, and a circle."""
+    for source in sorted((TOP / below).glob("*/*")):
         if source.suffix not in SOURCES:
             continue
         folder = source.parent.name
         if folder not in allowed:
-            yield f"kmod/{folder}/: Documentation/architecture.rst does not say what it may use"
+            yield f"{below}/{folder}/: {page} does not say what it may use"
             continue
         for number, line in enumerate(source.read_text().splitlines(), 1):
             included = re.match(r'\s*#\s*include "(\w+)/', line)
             if included and included[1] not in allowed[folder] | {folder}:
-                yield f"kmod/{folder}/{source.name}:{number}: {folder}/ may not use {included[1]}/"
+                yield f"{source.relative_to(TOP)}:{number}: {folder}/ may not use {included[1]}/"
+    try:
+        TopologicalSorter(allowed).prepare()
+    except CycleError as circle:
+        yield f"{page}: a circle: {' -> '.join(circle.args[1])}"
 
 
 def main():
     """Says all of them."""
-    allowed = dict(layers())
-    found = list(complaints(allowed))
-    try:
-        TopologicalSorter(allowed).prepare()
-    except CycleError as circle:
-        found.append(f"Documentation/architecture.rst: a circle: {' -> '.join(circle.args[1])}")
-    print(f"{len(allowed)} folders of kmod/ say what they may use")
-    for complaint in found:
-        print(complaint)
-    return 1 if found or not allowed else 0
+    wrong = False
+    for below, page in TABLES.items():
+        allowed = dict(layers(below, page))
+        print(f"{len(allowed)} folders of {below}/ say what they may use")
+        for complaint in complaints(below, page, allowed):
+            print(complaint)
+            wrong = True
+        wrong |= not allowed
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ def existing():
             yield f"{suite}.{test}"
     for source in (TOP / "harness/tests").rglob("*.py"):
         yield from re.findall(r"^ *def (test_\w+)\(", source.read_text(), re.M)
-    for case in (TOP / "harness/peer/cases").glob("*/*.case"):
-        yield f"{case.parent.name}/{case.stem}"
+    for side in (TOP / "harness/peer/cases").iterdir():
+        for case in side.rglob("*.case"):
+            yield f"{side.name}/{case.stem}"
 
 
 def named():

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "command/conform.hh"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include <fnmatch.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "command/version.hh"
+#include "report/requirement.hh"
+#include "suite/client_suite.hh"
+#include "suite/server_case.hh"
+
+namespace peer {
+
+namespace {
+
+struct Options {
+	Invocation &invocation;
+	std::string server;
+	bool listen = false;
+	std::string path = "/";
+	std::string host;
+	std::uint16_t port = 20049;
+	std::uint16_t mount_port = 20048;
+	std::string cases = PEER_CASES;
+	std::vector<std::string> only;
+	std::vector<std::string> files;
+	std::string after_each;
+	std::string execute;
+	std::string mark;
+	unsigned patience = 10;
+	std::string results;
+	std::string junit;
+	std::string html;
+	bool list = false;
+	bool apart = false;
+	bool stop_when_ill = false;
+	bool strict = false;
+	bool json_lines = false;
+	bool trace = false;
+
+	[[nodiscard]] Patience patience_of() const
+	{
+		return {.answer = std::chrono::seconds(patience)};
+	}
+};
+
+Target target_of(const Options &options)
+{
+	const Address address = parse_address(options.server, options.port);
+	return {.host = address.host, .port = address.port, .path = options.path};
+}
+
+bool is_wanted(const Case &test, const Options &options)
+{
+	const auto matches = [&](const std::string &pattern) {
+		return ::fnmatch(pattern.c_str(), test.name.c_str(), 0) == 0 ||
+		       ::fnmatch(pattern.c_str(), test.name.substr(test.name.find('/') + 1).c_str(), 0) == 0;
+	};
+	if (options.only.empty())
+		return options.apart || test.apart.empty();
+	return std::any_of(options.only.begin(), options.only.end(), matches);
+}
+
+std::vector<Case> wanted_cases(const Options &options, Tested tested)
+{
+	std::vector<Case> wanted;
+	for (Case &test : load_cases(options.cases))
+		if (test.tested == tested && is_wanted(test, options))
+			wanted.push_back(std::move(test));
+	for (Case &test : wanted)
+		test.settle(options.strict);
+	// The client runs those of one NFS version after those of the other.
+	std::stable_sort(wanted.begin(), wanted.end(),
+			 [](const Case &a, const Case &b) { return a.version < b.version; });
+	if (wanted.empty())
+		throw ScriptError("no case has a name that --only allows; --list shows them");
+	return wanted;
+}
+
+// What a shell command printed where it failed; nothing where it succeeded.
+std::optional<std::string> complaint_of(const std::string &command)
+{
+	std::FILE *const pipe = ::popen((command + " 2>&1").c_str(), "r");
+	if (!pipe)
+		return "'" + command + "' cannot be run";
+	std::string output;
+	std::array<char, 4096> buffer;
+	while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe))
+		output.append(buffer.data(), got);
+	if (::pclose(pipe) == 0)
+		return std::nullopt;
+	return output.empty() ? "'" + command + "' failed" : output;
+}
+
+void look_after(CaseResult &result, const Options &options)
+{
+	if (options.after_each.empty())
+		return;
+	if (const auto complaint = complaint_of(options.after_each)) {
+		result.outcome = Outcome::failed;
+		result.came += "; afterwards: " + *complaint;
+	}
+}
+
+std::string now()
+{
+	const std::time_t seconds = std::time(nullptr);
+	std::array<char, sizeof("2026-01-01T00:00:00Z")> text;
+	std::strftime(text.data(), text.size(), "%FT%TZ", std::gmtime(&seconds));
+	return text.data();
+}
+
+bool colours()
+{
+	return ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+}
+
+// A file that is written to, open before anything is tested. Without a name, what is written is lost.
+class OutputFile {
+    public:
+	OutputFile(const std::string &option, const std::string &name, std::ios::openmode mode = std::ios::trunc)
+		: name_(name)
+	{
+		if (name.empty())
+			return;
+		file_.open(name, std::ios::out | mode);
+		if (!file_)
+			throw CLI::ValidationError(option, name + " cannot be written: " + std::strerror(errno));
+	}
+
+	[[nodiscard]] std::ostream &stream() noexcept
+	{
+		return file_;
+	}
+
+	// False, after saying so, where something has not been written.
+	[[nodiscard]] bool finish()
+	{
+		if (name_.empty() || file_.flush())
+			return true;
+		std::cerr << "rpcordma-peer: " << name_ << " could not be written to its end\n";
+		return false;
+	}
+
+    private:
+	std::string name_;
+	std::ofstream file_;
+};
+
+struct Outputs {
+	explicit Outputs(const Options &options)
+		: results("--results", options.results)
+		, junit("--junit", options.junit)
+		, html("--html", options.html)
+		, mark("--mark", options.mark, std::ios::app)
+	{
+	}
+
+	OutputFile results;
+	OutputFile junit;
+	OutputFile html;
+	OutputFile mark;
+};
+
+// So that what a kernel says can be told to belong to a case.
+void mark(const Case &test, Outputs &outputs)
+{
+	outputs.mark.stream() << "rpcordma-peer: case " << test.name << std::endl;
+}
+
+void show(const CaseResult &result, const Options &options)
+{
+	if (options.json_lines)
+		return write_json_line(std::cout, result);
+	if (options.invocation.json)
+		return;
+	write_row(std::cout, result, colours());
+	if (options.trace)
+		for (const std::string &line : result.trace)
+			std::cout << "        " << line << '\n';
+	std::cout.flush();
+}
+
+void conclude(const Report &report, const Options &options, Outputs &outputs)
+{
+	write_json(outputs.results.stream(), report);
+	write_junit(outputs.junit.stream(), report);
+	write_html(outputs.html.stream(), report);
+	if (options.invocation.json && !options.json_lines)
+		write_json(std::cout, report);
+	else if (!options.json_lines)
+		write_summary(std::cout, report);
+	if (report.count(Outcome::failed) > 0)
+		options.invocation.status = FAILED;
+	for (OutputFile *const file : {&outputs.results, &outputs.junit, &outputs.html, &outputs.mark})
+		if (!file->finish())
+			options.invocation.status = WRONG_USE;
+}
+
+// A copy of the program runs single cases far from the source tree.
+std::vector<Requirement> requirements_of(const Options &options)
+{
+	const std::filesystem::path file = options.cases + "/../requirements.txt";
+	if (std::filesystem::exists(file))
+		return load_requirements(file);
+	if (options.files.empty())
+		throw ScriptError(file.string() + " is not there; it belongs beside the directory that --cases names");
+	return {};
+}
+
+Report new_report(const std::string &role, const Options &options)
+{
+	Report report;
+	report.role = role;
+	report.device = options.server;
+	report.started = now();
+	report.peer_version = version();
+	report.requirements = requirements_of(options);
+	return report;
+}
+
+void test_server(const Options &options, const std::vector<Case> &cases)
+{
+	Report report = new_report("server", options);
+	Outputs outputs(options);
+	Export server(target_of(options), options.patience_of());
+	for (const Case &test : cases) {
+		mark(test, outputs);
+		CaseResult result = run_server_case(test, server, options.patience_of());
+		look_after(result, options);
+		show(result, options);
+		report.results.push_back(std::move(result));
+		if (options.stop_when_ill && !report.results.back().in_order)
+			break;
+	}
+	conclude(report, options, outputs);
+}
+
+ListenSettings listen_settings(const Options &options)
+{
+	return {.host = options.host,
+		.port = options.port,
+		.mount_port = options.mount_port,
+		.patience = options.patience_of(),
+		.stop_when_ill = options.stop_when_ill};
+}
+
+std::string mount_command(const Options &options, const std::string &version)
+{
+	const std::string here = options.host.empty() ? "THIS-HOST" : options.host;
+	const std::string port = std::to_string(options.port);
+	return version == "3" ?
+		       "mount -t nfs -o vers=3,proto=rdma,port=" + port +
+			       ",mountproto=tcp,mountport=" + std::to_string(options.mount_port) +
+			       ",nolock,timeo=50,retrans=2 " + here + ":/ /mnt" :
+		       "mount -t nfs -o vers=4.1,proto=rdma,port=" + port + ",timeo=50,retrans=2 " + here + ":/ /mnt";
+}
+
+void tell_how_to_mount(const Options &options, const std::vector<Case> &cases)
+{
+	for (const char *const version : {"3", "4.1"})
+		if (std::any_of(cases.begin(), cases.end(), [&](const Case &test) { return test.version == version; }))
+			std::cerr << "listening; on the client: " << mount_command(options, version)
+				  << " && sh /mnt/run " << version << " && umount /mnt\n";
+}
+
+// A shell command that runs beside this process.
+class Companion {
+    public:
+	Companion() = default;
+	Companion(const Companion &) = delete;
+	Companion &operator=(const Companion &) = delete;
+	~Companion()
+	{
+		if (process_ > 0 && !ended())
+			::kill(-process_, SIGTERM);
+	}
+
+	void start(const std::string &command)
+	{
+		process_ = ::fork();
+		if (process_ < 0)
+			throw std::runtime_error(std::string("no process for --exec: ") + std::strerror(errno));
+		if (process_ > 0)
+			return;
+		::setpgid(0, 0);
+		::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+		::_exit(127);
+	}
+
+	[[nodiscard]] bool ended()
+	{
+		ended_ = ended_ || (process_ > 0 && ::waitpid(process_, nullptr, WNOHANG) == process_);
+		return ended_;
+	}
+
+    private:
+	::pid_t process_ = 0;
+	bool ended_ = false;
+};
+
+void test_client(const Options &options, const std::vector<Case> &cases)
+{
+	Report report = new_report("client", options);
+	Outputs outputs(options);
+	Companion client;
+	ClientHooks hooks;
+	hooks.ready = [&] {
+		tell_how_to_mount(options, cases);
+		if (!options.execute.empty())
+			client.start(options.execute);
+	};
+	hooks.begun = [&](const Case &test) { mark(test, outputs); };
+	hooks.told = [&](const CaseResult &done) {
+		CaseResult result = done;
+		look_after(result, options);
+		show(result, options);
+		report.results.push_back(result);
+	};
+	if (!options.execute.empty()) {
+		hooks.ended = [&] { return client.ended(); };
+		hooks.wait_for_end = true;
+	}
+	run_client_cases(cases, listen_settings(options), hooks);
+	conclude(report, options, outputs);
+}
+
+void list(const std::vector<Case> &cases)
+{
+	for (const Case &test : cases)
+		std::cout << test.name << "\t" << test.section << "\t" << test.level << "\t" << test.title
+			  << (test.apart.empty() ? "" : " (apart: " + test.apart + ")") << '\n';
+}
+
+void conform(const Options &options)
+{
+	if (options.listen != options.server.empty())
+		throw CLI::ValidationError("conform", "names a SERVER to test, or says --listen to test a client");
+	const std::vector<Case> cases = wanted_cases(options, options.listen ? Tested::client : Tested::server);
+	if (options.list)
+		list(cases);
+	else if (options.listen)
+		test_client(options, cases);
+	else
+		test_server(options, cases);
+}
+
+void run_files(const Options &options)
+{
+	std::vector<Case> cases;
+	for (const std::string &file : options.files)
+		cases.push_back(load_case(file));
+	for (Case &test : cases)
+		test.settle(options.strict);
+	const Tested tested = cases.at(0).tested;
+	for (const Case &test : cases)
+		if (test.tested != tested)
+			throw ScriptError("cases for servers and for clients cannot be run together");
+	if (tested == Tested::client)
+		return test_client(options, cases);
+	if (options.server.empty())
+		throw CLI::ValidationError("run", "cases for servers need --server HOST[:PORT]");
+	test_server(options, cases);
+}
+
+void add_output(CLI::App &command, Options &options)
+{
+	command.add_flag("--json-lines", options.json_lines,
+			 "print each result as a line of JSON as soon as it is known, and nothing else");
+	command.add_option("--results", options.results, "write the results as JSON to a file");
+	command.add_option("--junit", options.junit, "the same as JUnit XML");
+	command.add_option("--html", options.html, "the same as one self-contained HTML page");
+	command.add_option("--after-each", options.after_each,
+			   "a shell command to run after each case, which fails with it (to look at a kernel's log)");
+	command.add_option("--mark", options.mark,
+			   "a file to append a line with each case's name to before it runs, such as /dev/kmsg");
+	command.add_flag("--strict", options.strict,
+			 "of what a case allows, only what stands first passes, and what is usual has to come as well");
+	command.add_option("--patience", options.patience, "seconds that the tested side may take for one thing")
+		->capture_default_str();
+	command.add_flag("--trace", options.trace, "show the messages of each case");
+}
+
+void add_listening(CLI::App &command, Options &options)
+{
+	command.add_option("--host", options.host, "the address to listen at (default: every address)");
+	command.add_option("--port", options.port, "the port of RPC over RDMA")->capture_default_str();
+	command.add_option("--mount-port", options.mount_port, "the TCP port of MOUNT version 3")->capture_default_str();
+}
+
+} // namespace
+
+void add_conform(CLI::App &app, Invocation &invocation)
+{
+	const std::shared_ptr<Options> options(new Options{.invocation = invocation});
+	CLI::App &command = *app.add_subcommand("conform", "run the conformance cases against a server or a client");
+	command.add_option("SERVER", options->server, "the NFS server to test: HOST or HOST:PORT");
+	command.add_flag("--listen", options->listen,
+			 "test a client: it mounts this machine, and runs the script in the mount");
+	command.add_option("--path", options->path, "what the server exports, to this machine's root, for writing")
+		->capture_default_str();
+	add_listening(command, *options);
+	command.add_option("--exec", options->execute, "with --listen: a shell command that makes the client begin");
+	command.add_option("--cases", options->cases, "the directory with the cases")->capture_default_str();
+	command.add_option("--only", options->only, "only cases with names like this one, such as 'server/version-*'");
+	command.add_flag("--apart", options->apart,
+			 "also those that are run only where they are asked for; --list says why");
+	command.add_flag("--stop-when-ill", options->stop_when_ill,
+			 "end behind a case after which the tested side serves, or works on, no more");
+	command.add_flag("--list", options->list, "show the cases and what they are about, and run none");
+	add_output(command, *options);
+	command.callback([options] { conform(*options); });
+}
+
+void add_run(CLI::App &app, Invocation &invocation)
+{
+	const std::shared_ptr<Options> options(new Options{.invocation = invocation});
+	options->trace = true;
+	CLI::App &command = *app.add_subcommand("run", "run single cases from files, and show their messages");
+	command.add_option("FILE", options->files, "case files: see rpcordma-peer-case(5)")->required();
+	command.add_option("--server", options->server, "the server to test, for cases below a directory 'server'");
+	command.add_option("--path", options->path, "what it exports")->capture_default_str();
+	add_listening(command, *options);
+	command.add_option("--exec", options->execute, "a shell command that makes the client begin");
+	add_output(command, *options);
+	command.callback([options] { run_files(*options); });
+}
+
+void add_serve(CLI::App &app, Invocation &invocation)
+{
+	const std::shared_ptr<Options> options(new Options{.invocation = invocation});
+	CLI::App &command = *app.add_subcommand("serve", "serve a small file tree in memory, until interrupted");
+	add_listening(command, *options);
+	command.add_flag("--trace", options->trace, "show every message");
+	command.callback([options] {
+		static volatile std::sig_atomic_t interrupted = 0;
+		std::signal(SIGINT, [](int) { interrupted = 1; });
+		std::signal(SIGTERM, [](int) { interrupted = 1; });
+		std::cerr << "serving; on a client: " << mount_command(*options, "3") << '\n';
+		serve(
+			listen_settings(*options), [] { return interrupted != 0; },
+			[&](const std::string &line) {
+				if (options->trace)
+					std::cout << line << std::endl;
+			});
+	});
+}
+
+} // namespace peer

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "engine/client.hh"
+
+#include <random>
+
+namespace peer {
+
+PrivateData usual_private_data() noexcept
+{
+	return {.send_size = 4096, .receive_size = 4096, .remote_invalidation = false};
+}
+
+std::uint32_t first_xid()
+{
+	// Not at random each time: a server remembers for a while which Calls have cost it a connection.
+	constexpr std::uint32_t CALLS = 0x10000;
+	static std::uint32_t next = std::random_device{}() & ~(CALLS - 1);
+	return next += CALLS;
+}
+
+Client::Client(const Target &target, Patience patience)
+	: patience_(patience)
+	, connection_(Connection::connect(target.host, target.port, {.private_data = encode(usual_private_data())},
+					  patience.deadline()))
+	, agreement_(agreement_of(usual_private_data(), connection_.private_data()))
+	, xid_(first_xid())
+{
+}
+
+Client::~Client()
+{
+	connection_.disconnect();
+}
+
+Reply Client::call(const NfsCall &call, Style style)
+{
+	const Deadline deadline = patience_.deadline();
+	const Transaction transaction(connection_, agreement_, call, style, {}, {});
+	if (const Transferred sent = connection_.send(transaction.frame().bytes(), std::nullopt, deadline); !sent.ok)
+		throw Violation(call.name + " could not be sent: " + sent.status);
+	for (;;) {
+		const Event event = connection_.receive(deadline);
+		if (const auto *const closed = std::get_if<Closed>(&event))
+			throw Violation("the connection ended instead of a Reply to " + call.name + ": " +
+					closed->reason);
+		if (std::holds_alternative<TimedOut>(event))
+			throw Violation("no Reply came to " + call.name);
+		const Message &message = std::get<Message>(event);
+		// Calls in the reverse direction have an XID of their own (RFC 8167, 5.1).
+		if (XdrReader(message.bytes).u32("rdma_xid") == transaction.frame().header.xid)
+			return transaction.judge(message);
+	}
+}
+
+} // namespace peer

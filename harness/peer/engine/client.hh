@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A well-behaved requester: one connection, one Call at a time.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/transaction.hh"
+
+namespace peer {
+
+/// A server, and what it exports.
+struct Target {
+	std::string host;
+	std::uint16_t port = 20049;
+	std::string path = "/";
+	/// The handle of that; without one, the server's mount daemon is asked.
+	FileHandle root = {};
+};
+
+/// How long whoever is tested may take for one thing.
+struct Patience {
+	Clock::duration answer = std::chrono::seconds(10);
+
+	[[nodiscard]] Deadline deadline() const
+	{
+		return Clock::now() + answer;
+	}
+};
+
+class Client {
+    public:
+	/// Connects. Throws NotConnected or VerbsError.
+	Client(const Target &target, Patience patience);
+	~Client();
+
+	/// Carries one Call. Throws Violation where the Reply is not in order, none comes in time, or the connection
+	/// ends.
+	Reply call(const NfsCall &call, Style style = Style::as_needed);
+
+	[[nodiscard]] std::uint32_t next_xid() noexcept
+	{
+		return ++xid_;
+	}
+	[[nodiscard]] const Agreement &agreement() const noexcept
+	{
+		return agreement_;
+	}
+
+    private:
+	Patience patience_;
+	Connection connection_;
+	Agreement agreement_;
+	std::uint32_t xid_;
+};
+
+/// What a well-behaved requester says of itself.
+[[nodiscard]] PrivateData usual_private_data() noexcept;
+/// An XID to count on from: another one for each connection.
+[[nodiscard]] std::uint32_t first_xid();
+
+} // namespace peer

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "report/report.hh"
+
+#include <algorithm>
+#include <cctype>
+#include <iomanip>
+#include <map>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "report/text.hh"
+
+namespace peer {
+
+namespace {
+
+constexpr std::string_view STYLE = R"css(
+:root {
+	color-scheme: light dark;
+	--text: #1d2127; --quiet: #5d6672; --line: #d8dde3; --page: #ffffff; --raised: #f4f6f8; --link: #0b57c2;
+	--passed: #14713a; --failed: #b3201b; --skipped: #8a5a00;
+}
+@media (prefers-color-scheme: dark) {
+	:root {
+		--text: #e3e7ec; --quiet: #98a2ae; --line: #343b44; --page: #15181c; --raised: #1e2329; --link: #7db3ff;
+		--passed: #55c983; --failed: #ff8078; --skipped: #e5b65a;
+	}
+}
+[hidden] { display: none !important; }
+body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; background: var(--page); color: var(--text);
+	font: 15px/1.5 system-ui, sans-serif; }
+h1 { margin: 0; font-size: 1.6rem; }
+h2 { margin: 2rem 0 .4rem; font-size: 1.1rem; }
+h3 { margin: .8rem 0 .2rem; font-size: .8rem; color: var(--quiet); }
+a { color: var(--link); }
+code, pre { font: 13px/1.45 ui-monospace, monospace; }
+pre { margin: 0; padding: .5rem .7rem; overflow-x: auto; white-space: pre-wrap; background: var(--page);
+	border: 1px solid var(--line); border-radius: 4px; }
+.quiet { color: var(--quiet); }
+.passed { color: var(--passed); } .failed { color: var(--failed); } .skipped { color: var(--skipped); }
+.bar { display: flex; height: .6rem; margin: 1rem 0 .5rem; border-radius: 4px; overflow: hidden;
+	background: var(--line); }
+.bar span { background: currentColor; }
+.totals { display: flex; flex-wrap: wrap; gap: 1.5rem; margin: 0; padding: 0; list-style: none; }
+.totals b { font-size: 1.3rem; }
+form { position: sticky; top: 0; display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center;
+	margin-top: 1.2rem; padding: .7rem 0; background: var(--page); border-bottom: 1px solid var(--line); }
+input[type=search] { flex: 1 1 16rem; }
+input[type=search], select { padding: .3rem .5rem; font: inherit; color: inherit; background: var(--raised);
+	border: 1px solid var(--line); border-radius: 4px; }
+details { border-bottom: 1px solid var(--line); }
+details[open] { background: var(--raised); }
+summary { display: grid; grid-template-columns: 5rem 6.5rem minmax(10rem, 18rem) 1fr; gap: .8rem;
+	padding: .35rem .5rem; cursor: pointer; }
+summary code { overflow-wrap: anywhere; }
+.body { padding: 0 .7rem .9rem; }
+table { width: 100%; border-collapse: collapse; }
+th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th { color: var(--quiet); font-size: .8rem; }
+td:first-child, td:nth-child(2) { white-space: nowrap; }
+tr:target, details:target { outline: 2px solid var(--link); }
+@media (max-width: 45rem) { summary { grid-template-columns: 5rem 1fr; } }
+)css";
+
+// Rows of both the results and the requirements say in data- attributes what they are found by.
+constexpr std::string_view SCRIPT = R"js(
+const form = document.querySelector("form");
+function filter() {
+	const words = form.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+	let shown = 0;
+	for (const row of document.querySelectorAll("[data-outcome]")) {
+		const text = row.textContent.toLowerCase();
+		row.hidden = !(words.every(word => text.includes(word)) &&
+			(!form.outcome.value || row.dataset.outcome.split(" ").includes(form.outcome.value)) &&
+			(!form.level.value || row.dataset.level === form.level.value));
+		shown += !row.hidden && row.tagName === "DETAILS";
+	}
+	for (const section of document.querySelectorAll("section"))
+		section.hidden = !section.querySelector("[data-outcome]:not([hidden])");
+	form.shown.value = shown + " shown";
+}
+function reveal() {
+	const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+	if (row && row.tagName === "DETAILS") {
+		row.open = true;
+		row.scrollIntoView();
+	}
+}
+form.hidden = false;
+form.addEventListener("input", filter);
+form.addEventListener("submit", event => event.preventDefault());
+addEventListener("hashchange", reveal);
+filter();
+reveal();
+)js";
+
+bool is_digit(char character)
+{
+	return std::isdigit(static_cast<unsigned char>(character)) != 0;
+}
+
+// Numbers in the text count as numbers: section 3.4.10 comes behind 3.4.9.
+struct InNaturalOrder {
+	bool operator()(std::string_view a, std::string_view b) const
+	{
+		while (!a.empty() && !b.empty()) {
+			const std::string_view left = take_part(a);
+			const std::string_view right = take_part(b);
+			const bool numbers = is_digit(left[0]) && is_digit(right[0]);
+			if (numbers && left.size() != right.size())
+				return left.size() < right.size();
+			if (left != right)
+				return left < right;
+		}
+		return a.empty() && !b.empty();
+	}
+
+    private:
+	// The digits at its beginning, or the one character that is none.
+	static std::string_view take_part(std::string_view &text)
+	{
+		const auto digits =
+			static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
+		const std::string_view part = text.substr(0, digits ? digits : 1);
+		text.remove_prefix(part.size());
+		return part;
+	}
+};
+
+using Sections = std::map<std::string, std::vector<const CaseResult *>, InNaturalOrder>;
+
+Sections sections_of(const Report &report)
+{
+	Sections sections;
+	for (const CaseResult &result : report.results)
+		sections[result.section].push_back(&result);
+	return sections;
+}
+
+// An id may hold no blanks.
+std::string anchor_of(const std::string &name)
+{
+	std::string anchor = printable(name);
+	std::replace_if(
+		anchor.begin(), anchor.end(),
+		[](char character) { return character == ' ' || character == '\n' || character == '\t'; }, '-');
+	return escape_markup(anchor);
+}
+
+void write_heading(std::ostream &out, const Report &report)
+{
+	const std::string device = report.device.empty() ? report.role : report.role + " " + report.device;
+	out << "<h1>Conformance of the " << escape_markup(device)
+	    << "</h1>\n<p class=\"quiet\">RPC-over-RDMA version 1. "
+	    << "Begun " << escape_markup(report.started) << ", by rpcordma-peer " << escape_markup(report.peer_version)
+	    << ".</p>\n";
+}
+
+void write_totals(std::ostream &out, const Report &report)
+{
+	constexpr Outcome OUTCOMES[] = {Outcome::passed, Outcome::failed, Outcome::skipped};
+	out << "<div class=\"bar\">";
+	for (const Outcome outcome : OUTCOMES)
+		out << "<span class=\"" << name_of(outcome) << "\" style=\"flex-grow: " << report.count(outcome)
+		    << "\"></span>";
+	out << "</div>\n<ul class=\"totals\">\n";
+	for (const Outcome outcome : OUTCOMES)
+		out << "<li class=\"" << name_of(outcome) << "\"><b>" << report.count(outcome) << "</b> "
+		    << name_of(outcome) << "</li>\n";
+	out << "</ul>\n";
+}
+
+void write_option(std::ostream &out, const std::string &value)
+{
+	out << "<option>" << escape_markup(value) << "</option>";
+}
+
+// Hidden until the script runs: without one there is nothing that it could do.
+void write_filter(std::ostream &out, const Report &report)
+{
+	std::set<std::string> levels;
+	for (const CaseResult &result : report.results)
+		levels.insert(result.level);
+	for (const Requirement &requirement : report.requirements)
+		levels.insert(requirement.level);
+
+	out << "<form hidden=\"hidden\">\n<input type=\"search\" name=\"text\" placeholder=\"Words to look for\" "
+	    << "aria-label=\"Words to look for\" />\n<select name=\"outcome\" aria-label=\"Outcome\">"
+	    << "<option value=\"\">every outcome</option>";
+	for (const Outcome outcome : {Outcome::passed, Outcome::failed, Outcome::skipped})
+		write_option(out, name_of(outcome));
+	if (!report.requirements.empty())
+		write_option(out, "uncovered");
+	out << "</select>\n<select name=\"level\" aria-label=\"Level\"><option value=\"\">every level</option>";
+	for (const std::string &level : levels)
+		write_option(out, level);
+	out << "</select>\n<output name=\"shown\" class=\"quiet\"></output>\n</form>\n";
+}
+
+void write_part(std::ostream &out, std::string_view title, const std::string &text)
+{
+	if (!text.empty())
+		out << "<h3>" << title << "</h3>\n<pre>" << escape_markup(text) << "</pre>\n";
+}
+
+void write_requirement_links(std::ostream &out, const CaseResult &result, const Report &report)
+{
+	if (result.requirements.empty())
+		return;
+	out << "<h3>Requirements</h3>\n<p>";
+	for (const std::string &identifier : result.requirements) {
+		const bool listed =
+			std::any_of(report.requirements.begin(), report.requirements.end(),
+				    [&](const Requirement &other) { return other.identifier == identifier; });
+		if (listed)
+			out << "<a href=\"#" << anchor_of(identifier) << "\">" << escape_markup(identifier) << "</a> ";
+		else
+			out << escape_markup(identifier) << ' ';
+	}
+	out << "</p>\n";
+}
+
+std::string joined(const std::vector<std::string> &lines)
+{
+	std::string text;
+	for (const std::string &line : lines)
+		text += line + '\n';
+	return text;
+}
+
+void write_case(std::ostream &out, const CaseResult &result, const Report &report)
+{
+	const std::string outcome = name_of(result.outcome);
+	std::ostringstream seconds;
+	seconds << std::fixed << std::setprecision(3) << result.seconds;
+	out << "<details id=\"" << anchor_of(result.name) << "\" data-outcome=\"" << outcome << "\" data-level=\""
+	    << escape_markup(result.level) << '"' << (result.outcome == Outcome::failed ? " open=\"open\"" : "")
+	    << ">\n<summary><b class=\"" << outcome << "\">" << outcome << "</b><span class=\"quiet\">"
+	    << escape_markup(result.level) << "</span><code>" << escape_markup(result.name) << "</code><span>"
+	    << escape_markup(result.title) << "</span></summary>\n<div class=\"body\">\n";
+	write_part(out, "Expected", result.expected);
+	write_part(out, result.outcome == Outcome::skipped ? "Why it was skipped" : "Came", result.came);
+	write_part(out, "Messages", joined(result.trace));
+	write_requirement_links(out, result, report);
+	out << "<p class=\"quiet\">" << seconds.str() << " s</p>\n</div>\n</details>\n";
+}
+
+void write_results(std::ostream &out, const Report &report)
+{
+	for (const auto &[section, results] : sections_of(report)) {
+		out << "<section>\n<h2>" << escape_markup(section) << "</h2>\n";
+		for (const CaseResult *const result : results)
+			write_case(out, *result, report);
+		out << "</section>\n";
+	}
+}
+
+// What a requirement's row is found by: the outcomes of its cases, or that it has none.
+std::string outcomes_of(const std::vector<const CaseResult *> &results, const Requirement &requirement)
+{
+	std::set<std::string> outcomes;
+	for (const CaseResult *const result : results)
+		outcomes.insert(name_of(result->outcome));
+	if (outcomes.empty() && requirement.visible())
+		outcomes.insert("uncovered");
+	std::string text;
+	for (const std::string &outcome : outcomes)
+		text += (text.empty() ? "" : " ") + outcome;
+	return text;
+}
+
+void write_requirement(std::ostream &out, const Requirement &requirement, const Report &report)
+{
+	const std::vector<const CaseResult *> results = report.results_for(requirement);
+	out << "<tr id=\"" << anchor_of(requirement.identifier) << "\" data-outcome=\""
+	    << outcomes_of(results, requirement) << "\" data-level=\"" << escape_markup(requirement.level) << "\"><td>"
+	    << escape_markup(requirement.identifier) << "</td><td class=\"quiet\">" << escape_markup(requirement.level)
+	    << "</td><td>" << escape_markup(requirement.what) << " <span class=\"quiet\">("
+	    << escape_markup(requirement.who);
+	if (!requirement.same_as.empty())
+		out << "; also <a href=\"#" << anchor_of(requirement.same_as) << "\">"
+		    << escape_markup(requirement.same_as) << "</a>";
+	out << ")</span></td><td>";
+	for (const CaseResult *const result : results)
+		out << "<a class=\"" << name_of(result->outcome) << "\" href=\"#" << anchor_of(result->name) << "\">"
+		    << escape_markup(result->name) << "</a> ";
+	if (results.empty() && requirement.visible())
+		out << "<span class=\"quiet\">no case in this run</span>";
+	else if (results.empty())
+		out << "<span class=\"quiet\">cannot be seen: " << escape_markup(requirement.seen.substr(4))
+		    << "</span>";
+	out << "</td></tr>\n";
+}
+
+void write_requirements(std::ostream &out, const Report &report)
+{
+	if (report.requirements.empty())
+		return;
+	out << "<section>\n<h2>Requirements and their "
+	       "cases</h2>\n<table>\n<thead><tr><th>Requirement</th><th>Level</th>"
+	    << "<th>What is required</th><th>Cases</th></tr></thead>\n<tbody>\n";
+	for (const Requirement &requirement : report.requirements)
+		write_requirement(out, requirement, report);
+	out << "</tbody>\n</table>\n</section>\n";
+}
+
+} // namespace
+
+// Well-formed as XML too, so that any parser reads it.
+void write_html(std::ostream &out, const Report &report)
+{
+	out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n"
+	    << "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n<title>Conformance of the "
+	    << escape_markup(report.role + " " + report.device) << "</title>\n<style>" << STYLE
+	    << "</style>\n</head>\n<body>\n";
+	write_heading(out, report);
+	write_totals(out, report);
+	write_filter(out, report);
+	write_results(out, report);
+	write_requirements(out, report);
+	out << "<script>/*<![CDATA[*/" << SCRIPT << "/*]]>*/</script>\n</body>\n</html>\n";
+}
+
+} // namespace peer

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What a conformance run found, as a table for the terminal, JSON, JUnit XML, and one self-contained HTML page.
+
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "report/requirement.hh"
+
+namespace peer {
+
+enum class Outcome {
+	passed,
+	failed,
+	/// The device under test, or the set-up, has not what the case needs; the text says what.
+	skipped,
+};
+
+/// "passed", "failed", "skipped".
+[[nodiscard]] std::string name_of(Outcome outcome);
+
+/// One case, run.
+struct CaseResult {
+	std::string name; // the case file's path below cases/, without its suffix: "server/version-0"
+	std::string section; // "RFC 8166, 3.4.5"
+	std::string level; // "MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "says" or "hostile"
+	std::string title; // the requirement, in a sentence
+	std::vector<std::string> requirements; // identifiers in requirements.txt
+	Outcome outcome = Outcome::failed;
+	std::string expected;
+	std::string came; // what came instead, or also
+	std::vector<std::string> trace; // the messages of the case, a line each, oldest first
+	double seconds = 0;
+	bool in_order = true; // whether the device under test served well afterwards, or worked on
+};
+
+/// A whole run.
+struct Report {
+	std::string role; // of the device under test: "server" or "client"
+	std::string device; // who that is: "10.9.0.1:20049"
+	std::string started; // ISO 8601
+	std::string peer_version;
+	std::vector<CaseResult> results;
+	/// What could be covered; without them no report says what has no case.
+	std::vector<Requirement> requirements = {};
+
+	[[nodiscard]] std::size_t count(Outcome outcome) const noexcept;
+	/// The results of the cases for a requirement, or for one that says the same.
+	[[nodiscard]] std::vector<const CaseResult *> results_for(const Requirement &requirement) const;
+};
+
+/// How many columns standard output has; zero when it is no terminal, and nothing has to be cut.
+[[nodiscard]] std::size_t terminal_width();
+
+/// A row for each case, and the summary.
+void write_table(std::ostream &out, const Report &report, bool colour, std::size_t width = terminal_width());
+/// One row, for progress while it runs; below a failed one, what was expected and what came.
+void write_row(std::ostream &out, const CaseResult &result, bool colour, std::size_t width = terminal_width());
+/// One result as one line of JSON, for programs that look on.
+void write_json_line(std::ostream &out, const CaseResult &result);
+/// "N passed, N failed, N skipped".
+void write_summary(std::ostream &out, const Report &report);
+void write_json(std::ostream &out, const Report &report);
+void write_junit(std::ostream &out, const Report &report);
+void write_html(std::ostream &out, const Report &report);
+
+} // namespace peer

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "report/report.hh"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "report/text.hh"
+
+namespace peer {
+
+namespace {
+
+constexpr std::size_t OUTCOME_WIDTH = 7;
+constexpr std::size_t LEVEL_WIDTH = 10;
+constexpr std::string_view INDENTATION = "        ";
+
+// The columns whose width depends on what is in them.
+struct Columns {
+	std::size_t name;
+	std::size_t section;
+};
+
+// What most rows fit in, for those that are shown before the others are known.
+constexpr Columns USUAL_COLUMNS = {.name = 34, .section = 18};
+
+Columns columns_of(const Report &report)
+{
+	Columns columns = {.name = 0, .section = 0};
+	for (const CaseResult &result : report.results) {
+		columns.name = std::max(columns.name, characters(printable(result.name)));
+		columns.section = std::max(columns.section, characters(printable(result.section)));
+	}
+	return columns;
+}
+
+std::string_view colour_of(Outcome outcome)
+{
+	switch (outcome) {
+	case Outcome::passed:
+		return "\033[32m";
+	case Outcome::failed:
+		return "\033[1;31m";
+	case Outcome::skipped:
+		return "\033[33m";
+	}
+	return {};
+}
+
+std::string on_one_line(std::string_view text)
+{
+	std::string line = printable(text);
+	std::replace(line.begin(), line.end(), '\n', ' ');
+	std::replace(line.begin(), line.end(), '\t', ' ');
+	return line;
+}
+
+void write_detail(std::ostream &out, std::string_view label, const std::string &text, std::size_t width)
+{
+	if (text.empty())
+		return;
+	std::istringstream lines(printable(text));
+	std::string lead = std::string(INDENTATION) + pad_to(label, 10);
+	for (std::string line; std::getline(lines, line);) {
+		out << cut_to(lead + on_one_line(line), width) << '\n';
+		lead.assign(lead.size(), ' ');
+	}
+}
+
+void write_details(std::ostream &out, const CaseResult &result, std::size_t width)
+{
+	if (result.outcome == Outcome::passed)
+		return;
+	if (result.outcome == Outcome::failed)
+		write_detail(out, "expected", result.expected, width);
+	write_detail(out, result.outcome == Outcome::failed ? "came" : "why", result.came, width);
+}
+
+void write_row(std::ostream &out, const CaseResult &result, const Columns &columns, bool colour, std::size_t width)
+{
+	const std::string outcome = pad_to(name_of(result.outcome), OUTCOME_WIDTH);
+	const std::string rest = " " + pad_to(result.level, LEVEL_WIDTH) + " " +
+				 pad_to(on_one_line(result.section), columns.section) + " " +
+				 pad_to(on_one_line(result.name), columns.name) + " " + on_one_line(result.title);
+	const std::string row = cut_to(outcome + rest, width);
+	if (colour && row.size() >= outcome.size())
+		out << colour_of(result.outcome) << outcome << "\033[0m" << row.substr(outcome.size()) << '\n';
+	else
+		out << row << '\n';
+	write_details(out, result, width);
+}
+
+} // namespace
+
+std::size_t terminal_width()
+{
+	winsize size = {};
+	return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void write_row(std::ostream &out, const CaseResult &result, bool colour, std::size_t width)
+{
+	write_row(out, result, USUAL_COLUMNS, colour, width);
+}
+
+void write_table(std::ostream &out, const Report &report, bool colour, std::size_t width)
+{
+	const Columns columns = columns_of(report);
+	for (const CaseResult &result : report.results)
+		write_row(out, result, columns, colour, width);
+	write_summary(out, report);
+}
+
+void write_summary(std::ostream &out, const Report &report)
+{
+	out << report.count(Outcome::passed) << " passed, " << report.count(Outcome::failed) << " failed, "
+	    << report.count(Outcome::skipped) << " skipped\n";
+}
+
+} // namespace peer

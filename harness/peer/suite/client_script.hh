@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#pragma once
+
+#include "wire/xdr.hh"
+
+namespace peer {
+
+/// The shell script that a client under test runs, as it stands in client_script.sh.
+[[nodiscard]] ByteView client_script() noexcept;
+
+} // namespace peer

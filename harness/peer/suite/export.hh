@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the cases use of a server under test: a directory of their own below its export, made over the transport under
+// test, and taken away again.
+
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/client.hh"
+
+namespace peer {
+
+/// The byte at an offset of a file whose content is known.
+[[nodiscard]] std::uint8_t pattern_at(std::uint64_t offset, unsigned seed) noexcept;
+[[nodiscard]] Bytes pattern(std::uint64_t offset, std::size_t length, unsigned seed = 0);
+
+class Export {
+    public:
+	static constexpr std::size_t DATA_SIZE = 128 * 1024;
+	static constexpr std::size_t SCRATCH_SIZE = 128 * 1024;
+	static constexpr unsigned ENTRIES = 120;
+	static constexpr std::size_t LINK_LENGTH = 1000;
+
+	/// Asks the server's mount daemon for the export where need be, and fills a directory below it. Throws VerbsError,
+	/// Violation.
+	Export(const Target &target, Patience patience);
+	/// Removes the directory.
+	~Export();
+
+	/// The directory, its path below the export, and what is in it: a file of DATA_SIZE bytes of the pattern, a file
+	/// to be written to, a directory with many entries, and a symbolic link.
+	FileHandle directory;
+	std::string name;
+	FileHandle data;
+	FileHandle scratch;
+	FileHandle many;
+	FileHandle link;
+	std::string link_target;
+
+	[[nodiscard]] const Target &target() const noexcept
+	{
+		return target_;
+	}
+
+	/// Whether the server serves a well-behaved requester on a new connection: NULL, attributes, and 8 KiB each way.
+	/// The text says what does not work.
+	[[nodiscard]] std::optional<std::string> health();
+
+	/// Makes one more file, which goes with the directory; its name.
+	[[nodiscard]] std::string make_file();
+
+	/// The first bytes of the scratch file, on a connection of their own.
+	[[nodiscard]] Bytes scratch_content(std::size_t length);
+	void clear_scratch();
+
+    private:
+	void fill(Client &client);
+
+	Target target_;
+	Patience patience_;
+	FileHandle root_;
+	unsigned checks_ = 0;
+	unsigned made_ = 0;
+};
+
+/// Asks a mount daemon (MOUNT version 3 over TCP, found through rpcbind) for the root of an export. Throws NotConnected,
+/// Violation.
+[[nodiscard]] FileHandle mount_over_tcp(const std::string &host, const std::string &path);
+
+} // namespace peer

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "suite/words.hh"
+
+#include <algorithm>
+#include <map>
+
+namespace peer {
+
+bool contains(const Words &words, const std::string &word)
+{
+	return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::optional<std::string> behind(const Words &words, const std::string &word)
+{
+	const auto found = std::find(words.begin(), words.end(), word);
+	if (found == words.end() || found + 1 == words.end())
+		return std::nullopt;
+	return *(found + 1);
+}
+
+std::uint64_t number_behind(const Words &words, const std::string &word, std::uint64_t usual, const Names &names)
+{
+	const auto text = behind(words, word);
+	return text ? evaluate(*text, names) : usual;
+}
+
+Bytes bytes_of_hex(const std::string &digits)
+{
+	Frame frame;
+	apply(frame, {0, {"payload", digits}}, {});
+	return frame.payload;
+}
+
+Bytes private_data_of(const Words &words)
+{
+	Bytes data(number_behind(words, "offset", 0));
+	const Bytes said = bytes_of_hex(behind(words, "private").value_or(""));
+	data.insert(data.end(), said.begin(), said.end());
+	data.resize(number_behind(words, "length", data.size()));
+	return data;
+}
+
+std::string expectation_of(const Step &step)
+{
+	std::string text = text_of(Words(step.line.words.begin() + 1, step.line.words.end()));
+	for (const Line &line : step.block)
+		text += ", " + text_of(line.words);
+	return text;
+}
+
+void check_all(const std::vector<Line> &lines,
+	       const std::function<std::optional<std::uint64_t>(const std::string &)> &fields, const Names &names)
+{
+	for (const Line &line : lines)
+		if (const auto wrong = check(line, {.value = fields, .memory = {}}, names))
+			throw Violation(*wrong);
+}
+
+void check_private_data(ByteView received, const std::vector<Line> &lines, const Names &names)
+{
+	const auto found = find_private_data(received);
+	if (!found)
+		throw Violation("there is no private data of RFC 8797");
+	const std::map<std::string, std::uint64_t> fields = {
+		{"send", found->send_size},
+		{"receive", found->receive_size},
+		{"invalidation", found->remote_invalidation},
+		{"reserved", found->reserved},
+	};
+	const auto field = [&](const std::string &name) {
+		const auto value = fields.find(name);
+		return value == fields.end() ? std::nullopt : std::optional(value->second);
+	};
+	check_all(lines, field, names);
+}
+
+Decoded decode_received(const Message &message)
+{
+	try {
+		return decode(message.bytes);
+	} catch (const Malformed &malformed) {
+		throw Violation(std::string("what came cannot be decoded: ") + malformed.what());
+	}
+}
+
+void check_rpc_status(bool accepted, std::uint32_t status, const std::string &name)
+{
+	static const std::map<std::string, std::uint32_t> STATUSES = {
+		{"success", RPC_SUCCESS},
+		{"prog-unavail", RPC_PROG_UNAVAIL},
+		{"prog-mismatch", RPC_PROG_MISMATCH},
+		{"proc-unavail", RPC_PROC_UNAVAIL},
+		{"garbage-args", RPC_GARBAGE_ARGS},
+		{"system-err", RPC_SYSTEM_ERR},
+		{"rpc-mismatch", RPC_MISMATCH},
+		{"auth-error", RPC_AUTH_ERROR},
+	};
+	const auto wanted = STATUSES.find(name);
+	if (wanted == STATUSES.end())
+		throw ScriptError("'" + name + "' is no RPC status");
+	const bool is_rejection = name == "rpc-mismatch" || name == "auth-error";
+	if (accepted == is_rejection || status != wanted->second)
+		throw Violation("RPC " + std::string(accepted ? "accept_stat " : "reject_stat ") +
+				std::to_string(status) + " came");
+}
+
+void check_reach(const Transferred &done, bool should_work)
+{
+	if (done.ok != should_work)
+		throw Violation(done.ok ? "it worked" : "it failed: " + done.status);
+	if (done.inconclusive)
+		throw Violation("it was not refused, but failed at this end: " + done.status);
+}
+
+CaseResult new_result(const Case &test)
+{
+	CaseResult result;
+	result.name = test.name;
+	result.section = test.section;
+	result.level = test.level;
+	result.title = test.title;
+	result.requirements = test.requirements;
+	result.outcome = Outcome::passed;
+	for (const Step &step : test.steps) {
+		if (step.line.words[0] == "expect")
+			result.expected += (result.expected.empty() ? "" : "; ") + expectation_of(step);
+	}
+	return result;
+}
+
+} // namespace peer

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What cases for servers and for clients have in common: their words, and the results they begin with.
+
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/frame.hh"
+#include "engine/transaction.hh"
+#include "language/case.hh"
+#include "report/report.hh"
+#include "verbs/verbs.hh"
+#include "wire/private_data.hh"
+
+namespace peer {
+
+[[nodiscard]] bool contains(const Words &words, const std::string &word);
+/// The word behind another one, where that is there.
+[[nodiscard]] std::optional<std::string> behind(const Words &words, const std::string &word);
+/// The number behind a word; @usual where the word is not there. Throws ScriptError.
+[[nodiscard]] std::uint64_t number_behind(const Words &words, const std::string &word, std::uint64_t usual,
+					  const Names &names = {});
+/// "f6ab0e18" as bytes. Throws ScriptError.
+[[nodiscard]] Bytes bytes_of_hex(const std::string &digits);
+/// "private HEX [offset N] [length N]": behind so many zeros, cut or filled up to that length. Throws ScriptError.
+[[nodiscard]] Bytes private_data_of(const Words &words);
+/// What is expected in a step, for people.
+[[nodiscard]] std::string expectation_of(const Step &step);
+/// Compares @fields with what the lines say: @names stand for values there. Throws Violation, ScriptError.
+void check_all(const std::vector<Line> &lines,
+	       const std::function<std::optional<std::uint64_t>(const std::string &)> &fields, const Names &names);
+/// CM private data have the message of RFC 8797, whose send, receive, invalidation and reserved the lines compare. Throws
+/// Violation, ScriptError.
+void check_private_data(ByteView received, const std::vector<Line> &lines, const Names &names);
+/// decode(), of what has come from the other end. Throws Violation.
+[[nodiscard]] Decoded decode_received(const Message &message);
+/// Whether a Reply's status is the one with that name: "prog-unavail"... Throws Violation, ScriptError.
+void check_rpc_status(bool accepted, std::uint32_t status, const std::string &name);
+/// An RDMA operation has worked, or else failed at the other end, which may do no more than end the connection. One that
+/// fails at this end does not show that memory is out of reach. Throws Violation.
+void check_reach(const Transferred &done, bool should_work);
+/// What a run of the case begins with: it has passed until something is wrong.
+[[nodiscard]] CaseResult new_result(const Case &test);
+
+} // namespace peer

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "suite/words.hh"
+
+#include <gtest/gtest.h>
+
+namespace peer {
+namespace {
+
+const Names NAMES = {.value = [](const std::string &name) -> std::optional<std::uint64_t> {
+			     return name == "n" ? std::optional<std::uint64_t>(7) : std::nullopt;
+		     },
+		     .memory = {}};
+
+const Words ACCEPT = {"accept", "private", "f6ab0e18", "offset", "2", "length", "8", "credits", "n+1"};
+
+TEST(WordsOfALine, AreFoundByTheWordBeforeThem)
+{
+	EXPECT_EQ(behind(ACCEPT, "offset"), "2");
+	EXPECT_EQ(behind(ACCEPT, "n+1"), std::nullopt);
+	EXPECT_EQ(number_behind(ACCEPT, "credits", 1, NAMES), 8U);
+	EXPECT_EQ(number_behind(ACCEPT, "reads", 16), 16U);
+	EXPECT_THROW(static_cast<void>(number_behind(ACCEPT, "credits", 1)), ScriptError);
+}
+
+TEST(PrivateDataOfALine, IsBehindZerosAndCutOrFilled)
+{
+	EXPECT_EQ(private_data_of(ACCEPT), (Bytes{0, 0, 0xf6, 0xab, 0x0e, 0x18, 0, 0}));
+	EXPECT_EQ(private_data_of({"reject", "private", "f6ab0e18", "length", "2"}), (Bytes{0xf6, 0xab}));
+	EXPECT_EQ(private_data_of({"reject"}), Bytes());
+	EXPECT_THROW(static_cast<void>(private_data_of({"reject", "private", "f6a"})), ScriptError);
+}
+
+TEST(ExpectationOfAStep, HasTheLinesBelowIt)
+{
+	const Case test = parse_case("client/x", "# RFC 8166, 3, MUST: title\nexpect reply again\n    type = MSG\n");
+	EXPECT_EQ(expectation_of(test.steps[0]), "reply again, type = MSG");
+	EXPECT_EQ(new_result(test).expected, "reply again, type = MSG");
+}
+
+TEST(PrivateDataThatCame, IsComparedFieldByField)
+{
+	const Bytes data = encode(PrivateData{.send_size = 4096, .receive_size = 8192, .remote_invalidation = true});
+	EXPECT_NO_THROW(check_private_data(data, {{1, {"send", "=", "4096"}}, {2, {"receive", ">", "n"}}}, NAMES));
+	EXPECT_THROW(check_private_data(data, {{1, {"invalidation", "=", "0"}}}, NAMES), Violation);
+	EXPECT_THROW(check_private_data(data, {{1, {"colour", "=", "0"}}}, NAMES), Violation);
+	EXPECT_THROW(check_private_data({}, {}, NAMES), Violation);
+}
+
+TEST(RpcStatus, HasToBeTheOneThatIsNamed)
+{
+	EXPECT_NO_THROW(check_rpc_status(true, RPC_SUCCESS, "success"));
+	EXPECT_NO_THROW(check_rpc_status(true, RPC_PROC_UNAVAIL, "proc-unavail"));
+	EXPECT_THROW(check_rpc_status(true, RPC_PROG_UNAVAIL, "proc-unavail"), Violation);
+	EXPECT_NO_THROW(check_rpc_status(false, RPC_AUTH_ERROR, "auth-error"));
+	// An accept_stat and a reject_stat may have the same number.
+	EXPECT_THROW(check_rpc_status(true, RPC_AUTH_ERROR, "auth-error"), Violation);
+	EXPECT_THROW(check_rpc_status(false, RPC_SUCCESS, "success"), Violation);
+	EXPECT_THROW(check_rpc_status(true, 0, "fine"), ScriptError);
+}
+
+TEST(Reach, HasToBeAsExpected)
+{
+	const Transferred done{.ok = true, .status = "success"};
+	const Transferred refused{.ok = false, .status = "remote access error"};
+	const Transferred ended{.ok = false, .status = "the other end disconnected"};
+	const Transferred local{.ok = false, .status = "local protection error", .inconclusive = true};
+	EXPECT_NO_THROW(check_reach(done, true));
+	EXPECT_THROW(check_reach(done, false), Violation);
+	EXPECT_NO_THROW(check_reach(refused, false));
+	EXPECT_THROW(check_reach(refused, true), Violation);
+	// iWARP knows no other refusal.
+	EXPECT_NO_THROW(check_reach(ended, false));
+	EXPECT_THROW(check_reach(ended, true), Violation);
+	// That shows nothing of the memory.
+	EXPECT_THROW(check_reach(local, false), Violation);
+}
+
+TEST(WhatCame, IsDecodedOrAViolation)
+{
+	const Bytes header = encode(Header{.xid = 5});
+	EXPECT_EQ(decode_received({header, {}}).header.xid, 5U);
+	EXPECT_THROW(static_cast<void>(decode_received({Bytes(7), {}})), Violation);
+}
+
+TEST(CaseThatRunsApart, SaysWhy)
+{
+	const std::string title = "# RFC 8166, 3, MUST: title\n";
+	EXPECT_EQ(parse_case("client/x", title + "apart it takes long\nclose\n").apart, "it takes long");
+	EXPECT_EQ(parse_case("client/x", title + "close\n").apart, "");
+}
+
+} // namespace
+} // namespace peer
