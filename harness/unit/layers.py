@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fails if a file of the module or of the peer includes one of a folder that the documentation does not let its own use.
+"""Fails if a file of the module or of the peer includes one that the documentation does not let its folder use.
 
-A table of the documentation has a row for each folder; its last column names the folders that it may use. They may make no
-circle.
+A table of the documentation has a row for each folder. Its last column names the folders that it may use, which may make
+no circle.
 """
 
 import pathlib
