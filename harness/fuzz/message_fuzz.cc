@@ -2,8 +2,8 @@
 /// Whole messages: all header types.
 #include <algorithm>
 
+#include "codec/header.hh"
 #include "harness/fuzz/require.hh"
-#include "wire/header.hh"
 
 using namespace rpcordma;
 using fuzz::require;

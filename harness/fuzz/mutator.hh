@@ -11,7 +11,7 @@
 #include <optional>
 #include <random>
 
-#include "harness/peer/wire/header.hh"
+#include "harness/peer/codec/header.hh"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t *data, std::size_t size, std::size_t max_size);
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "wire/chunk.hh"
+#include "codec/chunk.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fails if a file of the module or of the peer includes one that the documentation does not let its folder use.
 
-A table of the documentation has a row for each folder. Its last column names the folders that it may use, which may make
-no circle.
+A table of the documentation has a row for each folder. Its last column names the folders that it may use, which make no
+circle.
 """
 
 import pathlib

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "codec/header.hh"
 #include "language/case.hh"
-#include "wire/header.hh"
 
 namespace peer {
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "codec/private_data.hh"
 #include "engine/client.hh"
 #include "engine/frame.hh"
 #include "service/service.hh"
 #include "verbs/verbs.hh"
-#include "wire/private_data.hh"
 
 namespace peer {
 

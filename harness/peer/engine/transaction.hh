@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "codec/private_data.hh"
 #include "engine/frame.hh"
 #include "nfs/nfs.hh"
 #include "verbs/verbs.hh"
-#include "wire/private_data.hh"
 
 namespace peer {
 

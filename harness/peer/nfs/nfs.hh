@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "wire/rpc.hh"
+#include "codec/rpc.hh"
 
 namespace peer {
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "codec/rpc.hh"
 #include "service/tree.hh"
-#include "wire/rpc.hh"
 
 namespace peer {
 

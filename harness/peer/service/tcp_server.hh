@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "wire/xdr.hh"
+#include "codec/xdr.hh"
 
 namespace peer {
 

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "wire/xdr.hh"
+#include "codec/xdr.hh"
 
 namespace peer {
 

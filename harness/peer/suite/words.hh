@@ -8,12 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "codec/private_data.hh"
 #include "engine/frame.hh"
 #include "engine/transaction.hh"
 #include "language/case.hh"
 #include "report/report.hh"
 #include "verbs/verbs.hh"
-#include "wire/private_data.hh"
 
 namespace peer {
 

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-#include "wire/header.hh"
+#include "codec/header.hh"
 
 namespace peer {
 

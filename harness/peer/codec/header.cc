@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-#include "wire/header.hh"
+#include "codec/header.hh"
 
 #include <numeric>
 #include <sstream>

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "wire/xdr.hh"
+#include "codec/xdr.hh"
 
 namespace peer {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "wire/xdr.hh"
+#include "codec/xdr.hh"
 
 namespace peer {
 

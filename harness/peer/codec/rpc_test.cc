@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/rpc.hh"
+#include "codec/rpc.hh"
 
 namespace peer {
 namespace {

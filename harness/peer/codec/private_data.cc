@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-#include "wire/private_data.hh"
+#include "codec/private_data.hh"
 
 namespace peer {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "wire/xdr.hh"
+#include "codec/xdr.hh"
 
 namespace peer {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-#include "wire/rpc.hh"
+#include "codec/rpc.hh"
 
 namespace peer {
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/header.hh"
-#include "wire/private_data.hh"
+#include "codec/header.hh"
+#include "codec/private_data.hh"
 
 namespace peer {
 namespace {
