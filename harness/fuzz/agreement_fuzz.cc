@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "codec/header.hh"
-#include "codec/private_data.hh"
+#include "wire/header.hh"
+#include "wire/private_data.hh"
 #include "harness/fuzz/require.hh"
 #include "harness/peer/codec/header.hh"
 #include "harness/peer/codec/private_data.hh"

@@ -2,7 +2,7 @@
 /// Whole messages: all header types.
 #include <algorithm>
 
-#include "codec/header.hh"
+#include "wire/header.hh"
 #include "harness/fuzz/require.hh"
 
 using namespace rpcordma;

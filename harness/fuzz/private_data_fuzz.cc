@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// CM private data, as the connection manager delivers it.
-#include "codec/private_data.hh"
+#include "wire/private_data.hh"
 #include "harness/fuzz/require.hh"
 
 using namespace rpcordma;

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "codec/chunk.hh"
+#include "wire/chunk.hh"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 
