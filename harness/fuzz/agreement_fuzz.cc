@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "wire/header.hh"
-#include "wire/private_data.hh"
 #include "harness/fuzz/require.hh"
 #include "harness/peer/codec/header.hh"
 #include "harness/peer/codec/private_data.hh"
+#include "wire/header.hh"
+#include "wire/private_data.hh"
 
 using namespace rpcordma;
 using fuzz::require;

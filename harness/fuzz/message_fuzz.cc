@@ -2,8 +2,8 @@
 /// Whole messages: all header types.
 #include <algorithm>
 
-#include "wire/header.hh"
 #include "harness/fuzz/require.hh"
+#include "wire/header.hh"
 
 using namespace rpcordma;
 using fuzz::require;

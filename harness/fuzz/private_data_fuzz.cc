@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /// CM private data, as the connection manager delivers it.
-#include "wire/private_data.hh"
 #include "harness/fuzz/require.hh"
+#include "wire/private_data.hh"
 
 using namespace rpcordma;
 using fuzz::require;
