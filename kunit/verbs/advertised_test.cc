@@ -18,7 +18,7 @@ using verbs::Registrations;
 using verbs::Run;
 
 /* What an RPC takes that advertises memory on a fake device. Ends drained. */
-class Rpc final : public RegistrationPool::Listener, public ReceiveQueue::Listener {
+class Rpc final : public QueueUser {
     public:
 	explicit Rpc(Fake &fake)
 		: fake_(fake)
@@ -39,19 +39,14 @@ class Rpc final : public RegistrationPool::Listener, public ReceiveQueue::Listen
 			receives.give_back(*message);
 		advertised.take_back(pool);
 	}
-	void more_registrations() noexcept override
+	void room() noexcept override
 	{
 		told++;
-	}
-	[[nodiscard]] bool carries_swap() noexcept override
-	{
-		return false;
 	}
 	void received(ReceiveBuffer &buffer) noexcept override
 	{
 		message = &buffer;
 	}
-	void receive_failed(const char *) noexcept override {}
 
 	/* Advertises a run; false where it cannot be mapped. Room for the invalidations is reserved. */
 	bool advertise(const Run &run)
