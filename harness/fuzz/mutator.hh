@@ -51,10 +51,7 @@ class Mutator {
 		}
 	}
 
-	[[nodiscard]] bool one_in(unsigned n)
-	{
-		return below(n) == 0;
-	}
+	[[nodiscard]] bool one_in(unsigned n) { return below(n) == 0; }
 
 	/// The words of an RPC header, which have few good values: XID, msg_type, RPC version, count of an item.
 	void change_payload(peer::Bytes &payload, std::uint32_t xid)
@@ -71,15 +68,9 @@ class Mutator {
 	}
 
     private:
-	unsigned below(unsigned n)
-	{
-		return std::uniform_int_distribution<unsigned>(0, n - 1)(random_);
-	}
+	unsigned below(unsigned n) { return std::uniform_int_distribution<unsigned>(0, n - 1)(random_); }
 
-	template <std::size_t N> std::uint32_t pick(const std::uint32_t (&values)[N])
-	{
-		return values[below(N)];
-	}
+	template <std::size_t N> std::uint32_t pick(const std::uint32_t (&values)[N]) { return values[below(N)]; }
 
 	/// Any number, but mostly one of those where something changes.
 	std::uint32_t number()
@@ -90,15 +81,9 @@ class Mutator {
 		return one_in(6) ? static_cast<std::uint32_t>(random_()) : pick(LIMITS) + below(3);
 	}
 
-	std::uint32_t small_multiple_of_four()
-	{
-		return 4 * below(24);
-	}
+	std::uint32_t small_multiple_of_four() { return 4 * below(24); }
 
-	peer::Segment segment()
-	{
-		return {one_in(2) ? 7U : number(), one_in(2) ? below(64) : number(), number()};
-	}
+	peer::Segment segment() { return {one_in(2) ? 7U : number(), one_in(2) ? below(64) : number(), number()}; }
 
 	void change(peer::Segment &segment)
 	{

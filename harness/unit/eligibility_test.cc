@@ -150,10 +150,7 @@ struct Operation {
 		for (const std::uint32_t word : its_words)
 			words[count++] = word;
 	}
-	[[nodiscard]] vectors::Words arguments() const
-	{
-		return {words, count};
-	}
+	[[nodiscard]] vectors::Words arguments() const { return {words, count}; }
 
 	const char *name;
 	std::uint32_t words[20]{};

@@ -54,14 +54,8 @@ class Offered {
 		, received_({{}, arrays_, reply_ ? std::optional<wire::SegmentArray>(*reply_) : std::nullopt})
 	{
 	}
-	const wire::Chunks &operator*() const
-	{
-		return *received_;
-	}
-	const wire::Chunks *operator->() const
-	{
-		return &*received_;
-	}
+	const wire::Chunks &operator*() const { return *received_; }
+	const wire::Chunks *operator->() const { return &*received_; }
 	/// The same as the requester remembers it.
 	Offer offer() const
 	{

@@ -219,10 +219,7 @@ class Connection {
 		grants_.announced(credits);
 		--calls_;
 	}
-	void provide(std::uint32_t credits)
-	{
-		posted_ = std::max(posted_, grants_.receives_for(credits) + spare_);
-	}
+	void provide(std::uint32_t credits) { posted_ = std::max(posted_, grants_.receives_for(credits) + spare_); }
 
 	const std::uint32_t spare_;
 	std::mt19937 random_;

@@ -41,14 +41,8 @@ class Exact {
 		if (!bytes.empty())
 			std::memcpy(bytes_.get(), bytes.data(), bytes.size());
 	}
-	operator wire::Bytes() const
-	{
-		return {bytes_.get(), size_};
-	}
-	operator wire::MutableBytes()
-	{
-		return {bytes_.get(), size_};
-	}
+	operator wire::Bytes() const { return {bytes_.get(), size_}; }
+	operator wire::MutableBytes() { return {bytes_.get(), size_}; }
 
     private:
 	std::unique_ptr<std::byte[]> bytes_;
@@ -112,14 +106,8 @@ class ReceivedChunks {
 		EXPECT_TRUE(received);
 		chunks_ = *received;
 	}
-	const wire::Chunks &operator*() const
-	{
-		return chunks_;
-	}
-	const wire::Chunks *operator->() const
-	{
-		return &chunks_;
-	}
+	const wire::Chunks &operator*() const { return chunks_; }
+	const wire::Chunks *operator->() const { return &chunks_; }
 
     private:
 	Exact bytes_;

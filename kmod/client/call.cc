@@ -80,10 +80,7 @@ class OutgoingCall {
 	}
 
     private:
-	[[nodiscard]] u32 xid() const
-	{
-		return static_cast<u32>(xid_of(rqst_));
-	}
+	[[nodiscard]] u32 xid() const { return static_cast<u32>(xid_of(rqst_)); }
 
 	/* For now: the Call is tried again. */
 	[[nodiscard]] Sent held(const char *reason, Sent result) const

@@ -48,10 +48,7 @@ class Connector {
 
 	/* The connection, which exists. Context: the send lock, if sunrpc has been told that there is a connection; or its
 	 * completions, which close() waits for. */
-	[[nodiscard]] verbs::Endpoint &endpoint() noexcept
-	{
-		return *endpoint_;
-	}
+	[[nodiscard]] verbs::Endpoint &endpoint() noexcept { return *endpoint_; }
 	/* Those of the connection, or the defaults if there is none (RFC 8166, 3.3.2). Context: process; does not sleep. */
 	[[nodiscard]] proto::InlineThresholds thresholds() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The number of registrations made on this and all earlier connections. Context: process; does not sleep. */

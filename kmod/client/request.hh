@@ -46,10 +46,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 					      proto::RegistrationLimits limits, verbs::Registrations &taken,
 					      verbs::Chain &chain) noexcept;
 	/* What a Reply may refer to. */
-	[[nodiscard]] const proto::Offer &offer() const noexcept
-	{
-		return offer_;
-	}
+	[[nodiscard]] const proto::Offer &offer() const noexcept { return offer_; }
 	/* Nothing is offered any more. */
 	void withdraw_offer() noexcept
 	{

@@ -34,10 +34,7 @@ class ReverseResponder {
 	[[nodiscard]] std::uint32_t begin_connection() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Receives for what is granted, and one more: while a message is looked at, its answer may be under way already.
 	 * Context: any. */
-	[[nodiscard]] std::uint32_t receives() const noexcept
-	{
-		return grant() + 1;
-	}
+	[[nodiscard]] std::uint32_t receives() const noexcept { return grant() + 1; }
 	/* A Call has come, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* There may be more room in the send queue. Context: process; does not sleep. */
@@ -60,10 +57,7 @@ class ReverseResponder {
 	void open(unsigned int sessions) noexcept RPCORDMA_EXCLUDES(lock_);
 	void close(unsigned int sessions) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Replies that wait for the send lock. */
-	[[nodiscard]] rpc_wait_queue *replies() noexcept
-	{
-		return replies_.get();
-	}
+	[[nodiscard]] rpc_wait_queue *replies() noexcept { return replies_.get(); }
 
     private:
 	friend class ReverseRequest;
@@ -77,10 +71,7 @@ class ReverseResponder {
 		return request.progress_;
 	}
 	/* As long as no service has awaited Calls on this connection, one that is answered with an error. */
-	[[nodiscard]] std::uint32_t grant() const noexcept
-	{
-		return awaited_.load() ? reverse_credits : 1;
-	}
+	[[nodiscard]] std::uint32_t grant() const noexcept { return awaited_.load() ? reverse_credits : 1; }
 	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
 	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] ReverseRequest *hold(wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);

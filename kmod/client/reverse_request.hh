@@ -23,10 +23,7 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 
 	/* Keeps a copy of a message that is a Call. Return: false where there is no memory. */
 	[[nodiscard]] bool hold(wire::Bytes message, gfp_t gfp) noexcept;
-	[[nodiscard]] const proto::Call &call() const noexcept
-	{
-		return call_;
-	}
+	[[nodiscard]] const proto::Call &call() const noexcept { return call_; }
 	/* The whole of the Payload stream. */
 	[[nodiscard]] wire::Bytes stream() const noexcept
 	{

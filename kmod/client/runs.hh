@@ -43,14 +43,8 @@ class Runs {
 		return {.pages = proto::segments_needed(shapes(Part::pages), limits),
 			.whole = proto::segments_needed(shapes(Part::whole), limits)};
 	}
-	[[nodiscard]] verbs::PageCursor cursor(Part part) const noexcept
-	{
-		return verbs::PageCursor(of(runs_, part));
-	}
-	[[nodiscard]] std::span<const proto::MemoryRun> shapes(Part part) const noexcept
-	{
-		return of(shapes_, part);
-	}
+	[[nodiscard]] verbs::PageCursor cursor(Part part) const noexcept { return verbs::PageCursor(of(runs_, part)); }
+	[[nodiscard]] std::span<const proto::MemoryRun> shapes(Part part) const noexcept { return of(shapes_, part); }
 
     private:
 	template <typename T>

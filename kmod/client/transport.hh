@@ -36,41 +36,20 @@ class Transport final : private verbs::Endpoint::User {
 	/* Whether there is swap on this transport. Context: any. */
 	[[nodiscard]] bool carries_swap() noexcept override;
 	/* As Connector::give_up(). */
-	void give_up(const char *reason) noexcept
-	{
-		connector_.give_up(reason);
-	}
+	void give_up(const char *reason) noexcept { connector_.give_up(reason); }
 
-	[[nodiscard]] rpc_xprt *xprt() const noexcept
-	{
-		return xprt_;
-	}
+	[[nodiscard]] rpc_xprt *xprt() const noexcept { return xprt_; }
 	/* The address of the responder. */
 	[[nodiscard]] const sockaddr *peer() const noexcept
 	{
 		return reinterpret_cast<const sockaddr *>(&kernel::field::rpc_xprt::addr(xprt_));
 	}
 	/* As Connector::endpoint(). */
-	[[nodiscard]] verbs::Endpoint &endpoint() noexcept
-	{
-		return connector_.endpoint();
-	}
-	[[nodiscard]] Connector &connector() noexcept
-	{
-		return connector_;
-	}
-	[[nodiscard]] Outstanding &outstanding() noexcept
-	{
-		return outstanding_;
-	}
-	[[nodiscard]] ReverseResponder &reverse() noexcept
-	{
-		return reverse_;
-	}
-	[[nodiscard]] Statistics &statistics() noexcept
-	{
-		return statistics_;
-	}
+	[[nodiscard]] verbs::Endpoint &endpoint() noexcept { return connector_.endpoint(); }
+	[[nodiscard]] Connector &connector() noexcept { return connector_; }
+	[[nodiscard]] Outstanding &outstanding() noexcept { return outstanding_; }
+	[[nodiscard]] ReverseResponder &reverse() noexcept { return reverse_; }
+	[[nodiscard]] Statistics &statistics() noexcept { return statistics_; }
 
     private:
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;

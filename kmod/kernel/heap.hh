@@ -12,27 +12,15 @@ namespace rpcordma::kernel {
 
 /* A base of what is made with new: there is no global operator new. */
 struct Heap {
-	static void *operator new(std::size_t size, gfp_t gfp) noexcept
-	{
-		return rpcordma_alloc(size, gfp);
-	}
+	static void *operator new(std::size_t size, gfp_t gfp) noexcept { return rpcordma_alloc(size, gfp); }
 	/* Near to the device that works with it. */
 	static void *operator new(std::size_t size, gfp_t gfp, ib_device *device) noexcept
 	{
 		return rpcordma_alloc_near(device, size, gfp);
 	}
-	static void operator delete(void *memory) noexcept
-	{
-		kfree(memory);
-	}
-	static void operator delete(void *memory, gfp_t) noexcept
-	{
-		kfree(memory);
-	}
-	static void operator delete(void *memory, gfp_t, ib_device *) noexcept
-	{
-		kfree(memory);
-	}
+	static void operator delete(void *memory) noexcept { kfree(memory); }
+	static void operator delete(void *memory, gfp_t) noexcept { kfree(memory); }
+	static void operator delete(void *memory, gfp_t, ib_device *) noexcept { kfree(memory); }
 };
 
 /* The only owner of an object made with new, or of none. */
@@ -53,36 +41,15 @@ template <typename T> class Owned {
 			reset(std::exchange(other.object_, nullptr));
 		return *this;
 	}
-	~Owned()
-	{
-		delete object_;
-	}
+	~Owned() { delete object_; }
 
-	explicit operator bool() const noexcept
-	{
-		return object_ != nullptr;
-	}
-	T *operator->() const noexcept
-	{
-		return object_;
-	}
-	T &operator*() const noexcept
-	{
-		return *object_;
-	}
-	[[nodiscard]] T *get() const noexcept
-	{
-		return object_;
-	}
-	void reset(T *object = nullptr) noexcept
-	{
-		delete std::exchange(object_, object);
-	}
+	explicit operator bool() const noexcept { return object_ != nullptr; }
+	T *operator->() const noexcept { return object_; }
+	T &operator*() const noexcept { return *object_; }
+	[[nodiscard]] T *get() const noexcept { return object_; }
+	void reset(T *object = nullptr) noexcept { delete std::exchange(object_, object); }
 	/* Hands the object over to the caller. */
-	[[nodiscard]] T *release() noexcept
-	{
-		return std::exchange(object_, nullptr);
-	}
+	[[nodiscard]] T *release() noexcept { return std::exchange(object_, nullptr); }
 
     private:
 	T *object_ = nullptr;
@@ -121,27 +88,12 @@ class Block {
 		std::swap(size_, other.size_);
 		return *this;
 	}
-	~Block()
-	{
-		kfree(bytes_);
-	}
+	~Block() { kfree(bytes_); }
 
-	explicit operator bool() const noexcept
-	{
-		return bytes_ != nullptr;
-	}
-	[[nodiscard]] std::byte *data() const noexcept
-	{
-		return bytes_;
-	}
-	[[nodiscard]] std::size_t size() const noexcept
-	{
-		return size_;
-	}
-	[[nodiscard]] std::span<std::byte> span() const noexcept
-	{
-		return {bytes_, size_};
-	}
+	explicit operator bool() const noexcept { return bytes_ != nullptr; }
+	[[nodiscard]] std::byte *data() const noexcept { return bytes_; }
+	[[nodiscard]] std::size_t size() const noexcept { return size_; }
+	[[nodiscard]] std::span<std::byte> span() const noexcept { return {bytes_, size_}; }
 
     private:
 	std::byte *bytes_ = nullptr;

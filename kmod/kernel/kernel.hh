@@ -82,15 +82,9 @@ template <typename T> class Opaque {
 	Opaque(const Opaque &) = delete;
 	Opaque &operator=(const Opaque &) = delete;
 
-	T *get() noexcept
-	{
-		return reinterpret_cast<T *>(bytes);
-	}
+	T *get() noexcept { return reinterpret_cast<T *>(bytes); }
 
-	const T *get() const noexcept
-	{
-		return reinterpret_cast<const T *>(bytes);
-	}
+	const T *get() const noexcept { return reinterpret_cast<const T *>(bytes); }
 
     private:
 	alignas(Layout<T>::alignment) std::byte bytes[Layout<T>::size]{};

@@ -30,27 +30,12 @@ template <typename T> class List {
 	List(const List &) = delete;
 	List &operator=(const List &) = delete;
 
-	[[nodiscard]] bool empty() const noexcept
-	{
-		return head_.next_ == &head_;
-	}
-	[[nodiscard]] std::uint32_t size() const noexcept
-	{
-		return size_;
-	}
+	[[nodiscard]] bool empty() const noexcept { return head_.next_ == &head_; }
+	[[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 	/* The first element, or null. */
-	[[nodiscard]] T *front() noexcept
-	{
-		return empty() ? nullptr : static_cast<T *>(head_.next_);
-	}
-	void push_back(T &element) noexcept
-	{
-		link(element, *head_.previous_);
-	}
-	void push_front(T &element) noexcept
-	{
-		link(element, head_);
-	}
+	[[nodiscard]] T *front() noexcept { return empty() ? nullptr : static_cast<T *>(head_.next_); }
+	void push_back(T &element) noexcept { link(element, *head_.previous_); }
+	void push_front(T &element) noexcept { link(element, head_); }
 	/* Takes the first element off, or null. */
 	[[nodiscard]] T *pop_front() noexcept
 	{

@@ -13,18 +13,9 @@ namespace rpcordma::kernel {
 /* A spinlock for process context: neither interrupts nor softirqs take it. Nothing sleeps while it is held. */
 class RPCORDMA_CAPABILITY("spinlock") SpinLock {
     public:
-	explicit SpinLock(rpcordma_lock kind) noexcept
-	{
-		rpcordma_spin_init(lock_.get(), kind);
-	}
-	void lock() noexcept RPCORDMA_ACQUIRE()
-	{
-		rpcordma_spin_lock(lock_.get());
-	}
-	void unlock() noexcept RPCORDMA_RELEASE()
-	{
-		rpcordma_spin_unlock(lock_.get());
-	}
+	explicit SpinLock(rpcordma_lock kind) noexcept { rpcordma_spin_init(lock_.get(), kind); }
+	void lock() noexcept RPCORDMA_ACQUIRE() { rpcordma_spin_lock(lock_.get()); }
+	void unlock() noexcept RPCORDMA_RELEASE() { rpcordma_spin_unlock(lock_.get()); }
 
     private:
 	Opaque<spinlock> lock_;
@@ -38,10 +29,7 @@ class RPCORDMA_SCOPED_CAPABILITY Guard {
 	{
 		lock_.lock();
 	}
-	~Guard() RPCORDMA_RELEASE()
-	{
-		lock_.unlock();
-	}
+	~Guard() RPCORDMA_RELEASE() { lock_.unlock(); }
 	Guard(const Guard &) = delete;
 	Guard &operator=(const Guard &) = delete;
 
@@ -57,10 +45,7 @@ class KernelGuard {
 	{
 		rpcordma_spin_lock(&lock_);
 	}
-	~KernelGuard()
-	{
-		rpcordma_spin_unlock(&lock_);
-	}
+	~KernelGuard() { rpcordma_spin_unlock(&lock_); }
 	KernelGuard(const KernelGuard &) = delete;
 	KernelGuard &operator=(const KernelGuard &) = delete;
 
@@ -71,34 +56,19 @@ class KernelGuard {
 /* Something that happens once and can be waited for, in process context. */
 class Completion {
     public:
-	Completion() noexcept
-	{
-		rpcordma_completion_init(completion_.get());
-	}
+	Completion() noexcept { rpcordma_completion_init(completion_.get()); }
 	/* It has not happened (any more). Nobody may be waiting. */
-	void reset() noexcept
-	{
-		rpcordma_completion_reset(completion_.get());
-	}
-	void complete() noexcept
-	{
-		::complete(completion_.get());
-	}
+	void reset() noexcept { rpcordma_completion_reset(completion_.get()); }
+	void complete() noexcept { ::complete(completion_.get()); }
 	/* Whether it happened within that time. */
-	[[nodiscard]] bool wait(unsigned long jiffies) noexcept
-	{
-		return wait_within(jiffies) != 0;
-	}
+	[[nodiscard]] bool wait(unsigned long jiffies) noexcept { return wait_within(jiffies) != 0; }
 	/* What is left of that time when it has happened; 0 if it has not. */
 	[[nodiscard]] unsigned long wait_within(unsigned long jiffies) noexcept
 	{
 		return wait_for_completion_timeout(completion_.get(), jiffies);
 	}
 	/* For what is certain to happen: the caller says why. */
-	void wait() noexcept
-	{
-		wait_for_completion(completion_.get());
-	}
+	void wait() noexcept { wait_for_completion(completion_.get()); }
 
     private:
 	Opaque<::completion> completion_;
@@ -147,10 +117,7 @@ class Visit {
 	}
 	Visit(const Visit &) = delete;
 	Visit &operator=(const Visit &) = delete;
-	explicit operator bool() const noexcept
-	{
-		return gate_ != nullptr;
-	}
+	explicit operator bool() const noexcept { return gate_ != nullptr; }
 
     private:
 	Gate *const gate_;

@@ -136,20 +136,11 @@ class Assembly {
 	/// Judges. The result refers to `call`, and to the message that it came in.
 	[[nodiscard]] static std::expected<Assembly, CallError> of(const Call &call, const CallLimits &limits) noexcept;
 
-	[[nodiscard]] CallShape shape() const noexcept
-	{
-		return shape_;
-	}
+	[[nodiscard]] CallShape shape() const noexcept { return shape_; }
 	/// The size of the whole Payload stream in bytes, roundup padding included.
-	[[nodiscard]] std::uint32_t size() const noexcept
-	{
-		return size_;
-	}
+	[[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 	/// In CallShape::one_item: how much of the message's payload stands in front of the item.
-	[[nodiscard]] std::uint32_t position() const noexcept
-	{
-		return position_;
-	}
+	[[nodiscard]] std::uint32_t position() const noexcept { return position_; }
 	/// Whether the Read chunks of a Long Call hold what is DDP-eligible, as far as the first bytes of its Payload stream tell,
 	/// put together: a chunk further on is not looked at.
 	[[nodiscard]] bool is_eligible_by(wire::Bytes front) const noexcept;

@@ -93,10 +93,7 @@ class Reconnection {
 	/// A connection ends that was begun `ms` milliseconds ago. What ends it first counts.
 	void ended(By by, std::uint64_t ms) noexcept;
 	/// Whether the next attempt has to wait.
-	[[nodiscard]] bool backs_off() const noexcept
-	{
-		return backs_off_;
-	}
+	[[nodiscard]] bool backs_off() const noexcept { return backs_off_; }
 
     private:
 	bool has_ended_ = false;

@@ -34,43 +34,22 @@ class Credits {
 	{
 	}
 
-	[[nodiscard]] constexpr std::uint32_t requested() const noexcept
-	{
-		return requested_;
-	}
+	[[nodiscard]] constexpr std::uint32_t requested() const noexcept { return requested_; }
 	/// The number of calls that may be outstanding now: 1 to requested().
-	[[nodiscard]] constexpr std::uint32_t limit() const noexcept
-	{
-		return limit_;
-	}
+	[[nodiscard]] constexpr std::uint32_t limit() const noexcept { return limit_; }
 	/// Takes the credit value of a Reply that answered a call of ours.
 	Grant granted(std::uint32_t value) noexcept;
 
 	/// The Calls that have no Reply.
-	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept
-	{
-		return outstanding_;
-	}
+	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept { return outstanding_; }
 	/// Whether another Call may be sent.
-	[[nodiscard]] constexpr bool is_available() const noexcept
-	{
-		return outstanding_ < limit_;
-	}
+	[[nodiscard]] constexpr bool is_available() const noexcept { return outstanding_ < limit_; }
 	/// Whether nobody waits for any Reply that is to come.
-	[[nodiscard]] constexpr bool are_abandoned() const noexcept
-	{
-		return outstanding_ == abandoned_;
-	}
+	[[nodiscard]] constexpr bool are_abandoned() const noexcept { return outstanding_ == abandoned_; }
 	/// A Call is sent.
-	constexpr void take() noexcept
-	{
-		outstanding_++;
-	}
+	constexpr void take() noexcept { outstanding_++; }
 	/// The Reply to a Call has come.
-	constexpr void give_back() noexcept
-	{
-		outstanding_--;
-	}
+	constexpr void give_back() noexcept { outstanding_--; }
 	/// Nobody waits for the Reply to a Call any more. The responder still owes it, and with it the credit.
 	void abandon() noexcept;
 	/// A Reply has come that nobody waits for: to a Call that was abandoned, or that is about to be.

@@ -38,10 +38,7 @@ class Eligibility {
 	[[nodiscard]] bool begin() noexcept;
 	[[nodiscard]] std::optional<std::uint32_t> next_argument() noexcept;
 	[[nodiscard]] bool begin_operation() noexcept;
-	[[nodiscard]] std::size_t position() const noexcept
-	{
-		return size_ - reader_.rest().size();
-	}
+	[[nodiscard]] std::size_t position() const noexcept { return size_ - reader_.rest().size(); }
 
 	wire::Reader reader_;
 	std::size_t size_;

@@ -21,10 +21,7 @@ class Digest {
 		for (; chunk_lists.size() >= two; chunk_lists = chunk_lists.subspan(two))
 			add(wire::load_u64(chunk_lists.first<two>()));
 	}
-	[[nodiscard]] std::uint64_t value() const noexcept
-	{
-		return value_;
-	}
+	[[nodiscard]] std::uint64_t value() const noexcept { return value_; }
 
     private:
 	/// Odd, and without a pattern in its bits.

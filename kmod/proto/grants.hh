@@ -25,10 +25,7 @@ class Grants {
 	/// so many on the last one, and Linux's sends them all at once.
 	[[nodiscard]] bool arrived() noexcept;
 	/// A Call asks for so many credits.
-	void requested(std::uint32_t credits) noexcept
-	{
-		requested_ = std::max(credits, 1u);
-	}
+	void requested(std::uint32_t credits) noexcept { requested_ = std::max(credits, 1u); }
 	/// It was none, or is about to be answered, or never will be.
 	void done() noexcept;
 
@@ -36,20 +33,11 @@ class Grants {
 	/// what the requester asked for. Before it is announced, that many Receives have to be posted (RFC 8166, 3.3.1).
 	[[nodiscard]] std::uint32_t next() const noexcept;
 	/// A Reply announces `credits`; fewer than before take nothing back.
-	void announced(std::uint32_t credits) noexcept
-	{
-		announced_ = std::max(announced_, credits);
-	}
+	void announced(std::uint32_t credits) noexcept { announced_ = std::max(announced_, credits); }
 	/// What was announced last: 1 before the first Reply (RFC 8166, 3.3.3).
-	[[nodiscard]] constexpr std::uint32_t in_force() const noexcept
-	{
-		return announced_;
-	}
+	[[nodiscard]] constexpr std::uint32_t in_force() const noexcept { return announced_; }
 	/// Calls that have come and have no answer.
-	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept
-	{
-		return outstanding_;
-	}
+	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept { return outstanding_; }
 	/// How many Receives have to be posted so that every Call that may come with `credits` granted finds one.
 	[[nodiscard]] constexpr std::uint32_t receives_for(std::uint32_t credits) const noexcept
 	{

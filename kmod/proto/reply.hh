@@ -107,10 +107,7 @@ enum class Failure : std::uint8_t {
 class FailureReply {
     public:
 	FailureReply(wire::Xid xid, Failure failure) noexcept;
-	[[nodiscard]] wire::Bytes bytes() const noexcept
-	{
-		return std::span(bytes_).first(size_);
-	}
+	[[nodiscard]] wire::Bytes bytes() const noexcept { return std::span(bytes_).first(size_); }
 
     private:
 	std::array<std::byte, 4 * wire::xdr_unit> bytes_;

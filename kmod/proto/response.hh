@@ -42,19 +42,10 @@ class ReducedItems {
 	void end_at(std::uint32_t size) noexcept;
 
 	/// False where one of the items cannot be: ask when the end is known.
-	[[nodiscard]] bool can_be_sent() const noexcept
-	{
-		return !misfit_;
-	}
+	[[nodiscard]] bool can_be_sent() const noexcept { return !misfit_; }
 
-	[[nodiscard]] std::span<const Item> span() const noexcept
-	{
-		return std::span(items_).first(count_);
-	}
-	[[nodiscard]] std::span<Item> span() noexcept
-	{
-		return std::span(items_).first(count_);
-	}
+	[[nodiscard]] std::span<const Item> span() const noexcept { return std::span(items_).first(count_); }
+	[[nodiscard]] std::span<Item> span() noexcept { return std::span(items_).first(count_); }
 
     private:
 	Item items_[most];
@@ -78,10 +69,7 @@ class Remainder {
 	{
 	}
 	/// How many items are left out from here on, some of them empty.
-	[[nodiscard]] constexpr std::size_t items() const noexcept
-	{
-		return items_.size();
-	}
+	[[nodiscard]] constexpr std::size_t items() const noexcept { return items_.size(); }
 	/// The next stretch, never empty; none at the end.
 	[[nodiscard]] std::optional<Item> next() noexcept;
 

@@ -18,10 +18,7 @@ struct Stream {
 	/// The pages hold exactly one DDP-eligible data item; its roundup padding, if any, begins the tail.
 	bool pages_are_ddp_eligible = false;
 
-	[[nodiscard]] constexpr std::uint64_t size() const noexcept
-	{
-		return std::uint64_t{head} + pages + tail;
-	}
+	[[nodiscard]] constexpr std::uint64_t size() const noexcept { return std::uint64_t{head} + pages + tail; }
 };
 
 /// The number of segments that registering takes: of the pages alone, and of the whole stream.

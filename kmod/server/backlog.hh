@@ -41,10 +41,7 @@ class Backlog {
 		ServedCall *waiting = nullptr;
 		verbs::ReceiveBuffer *arrived = nullptr;
 
-		[[nodiscard]] bool is_any() const noexcept
-		{
-			return pulled || waiting || arrived;
-		}
+		[[nodiscard]] bool is_any() const noexcept { return pulled || waiting || arrived; }
 	};
 	/* The work of the thread that asks. The thread counts as one of the connection's until leave() or release(). */
 	[[nodiscard]] Work next() noexcept RPCORDMA_EXCLUDES(lock_);

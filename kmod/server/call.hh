@@ -16,20 +16,14 @@ struct Arguments {
 	std::byte *tail = nullptr;
 	u32 tail_length = 0;
 
-	[[nodiscard]] wire::Bytes front() const noexcept
-	{
-		return {head, head_length};
-	}
+	[[nodiscard]] wire::Bytes front() const noexcept { return {head, head_length}; }
 };
 
 /* The Calls of one connection. Its backlog has the lock. */
 class Calls {
     public:
 	explicit Calls(Connection &connection) noexcept;
-	[[nodiscard]] Backlog &backlog() noexcept
-	{
-		return backlog_;
-	}
+	[[nodiscard]] Backlog &backlog() noexcept { return backlog_; }
 
 	/* sunrpc's xpo_recvfrom().
 	 * Return: the size of the next Call, 0 where there is none yet.
@@ -38,10 +32,7 @@ class Calls {
 	/* The RDMA Reads of a Call have completed. In the context of the completion queue. */
 	void pulled(Pull &pull) noexcept;
 	/* Whether RDMA Reads are under way. Any process context. */
-	[[nodiscard]] bool is_reading() noexcept
-	{
-		return backlog_.is_reading();
-	}
+	[[nodiscard]] bool is_reading() noexcept { return backlog_.is_reading(); }
 
     private:
 	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;

@@ -35,49 +35,19 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	 * afterwards finds that nothing can be sent. */
 	void detach() noexcept;
 
-	[[nodiscard]] Calls &calls() noexcept
-	{
-		return calls_;
-	}
-	[[nodiscard]] Replies &replies() noexcept
-	{
-		return replies_;
-	}
-	[[nodiscard]] ReverseRequester &reverse() noexcept
-	{
-		return reverse_;
-	}
-	[[nodiscard]] Postings &postings() noexcept
-	{
-		return postings_;
-	}
+	[[nodiscard]] Calls &calls() noexcept { return calls_; }
+	[[nodiscard]] Replies &replies() noexcept { return replies_; }
+	[[nodiscard]] ReverseRequester &reverse() noexcept { return reverse_; }
+	[[nodiscard]] Postings &postings() noexcept { return postings_; }
 	/* What its parts use. They are inside of the gate, or in the endpoint's completions and events. */
-	[[nodiscard]] verbs::Endpoint &endpoint() noexcept
-	{
-		return *endpoint_;
-	}
-	[[nodiscard]] kernel::Gate &gate() noexcept
-	{
-		return gate_;
-	}
-	[[nodiscard]] svc_xprt *xprt() noexcept
-	{
-		return xprt_.get();
-	}
+	[[nodiscard]] verbs::Endpoint &endpoint() noexcept { return *endpoint_; }
+	[[nodiscard]] kernel::Gate &gate() noexcept { return gate_; }
+	[[nodiscard]] svc_xprt *xprt() noexcept { return xprt_.get(); }
 	[[nodiscard]] const sockaddr *peer() noexcept;
-	[[nodiscard]] proto::Requester requester() const noexcept
-	{
-		return requester_;
-	}
-	[[nodiscard]] bool is_ending() const noexcept
-	{
-		return is_ending_.load();
-	}
+	[[nodiscard]] proto::Requester requester() const noexcept { return requester_; }
+	[[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(); }
 	/* Says whether a Call counts as one from a reserved port. */
-	void judge_port(svc_rqst *rqst) const noexcept
-	{
-		rpcordma_rqst_set_secure(rqst, has_secure_port_);
-	}
+	void judge_port(svc_rqst *rqst) const noexcept { rpcordma_rqst_set_secure(rqst, has_secure_port_); }
 
     private:
 	[[nodiscard]] bool start(ConnectRequest &request) noexcept;

@@ -55,10 +55,7 @@ class Listener final : public kernel::Heap {
     private:
 	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
 	static int waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event);
-	[[nodiscard]] svc_xprt *xprt() noexcept
-	{
-		return xprt_.get();
-	}
+	[[nodiscard]] svc_xprt *xprt() noexcept { return xprt_.get(); }
 	[[nodiscard]] int listen() noexcept RPCORDMA_EXCLUDES(lock_);
 	void listen_again() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);

@@ -32,16 +32,10 @@ class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCa
 			chunks.reply = room();
 		return chunks;
 	}
-	[[nodiscard]] proto::Offer offered() const noexcept
-	{
-		return {.write_chunk = {}, .reply_chunk = room()};
-	}
+	[[nodiscard]] proto::Offer offered() const noexcept { return {.write_chunk = {}, .reply_chunk = room()}; }
 
 	/* What was written to the Reply chunk. */
-	[[nodiscard]] wire::Bytes reply() const noexcept
-	{
-		return reply_.span().first(written);
-	}
+	[[nodiscard]] wire::Bytes reply() const noexcept { return reply_.span().first(written); }
 
 	/* What the client reaches of it. */
 	verbs::Advertised advertised;
@@ -57,10 +51,7 @@ class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCa
 				 verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	[[nodiscard]] bool advertise(const kernel::Block &block, verbs::Access access, proto::RegistrationLimits limits,
 				     verbs::Registrations &taken, verbs::Chain &chain, wire::Segment &to) noexcept;
-	[[nodiscard]] wire::SegmentArray room() const noexcept
-	{
-		return {&room_, reply_ ? 1u : 0u};
-	}
+	[[nodiscard]] wire::SegmentArray room() const noexcept { return {&room_, reply_ ? 1u : 0u}; }
 
 	Counted counted_{live_objects.offered_calls};
 	ReverseRequester &owner_;

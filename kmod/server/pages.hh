@@ -15,10 +15,7 @@ class Pages {
 	static constexpr std::uint32_t most = 260;
 
 	Pages() = default;
-	~Pages()
-	{
-		release();
-	}
+	~Pages() { release(); }
 	Pages(const Pages &) = delete;
 	Pages &operator=(const Pages &) = delete;
 
@@ -29,14 +26,8 @@ class Pages {
 	/* Frees the pages. */
 	void release() noexcept;
 
-	[[nodiscard]] std::uint32_t count() const noexcept
-	{
-		return count_;
-	}
-	[[nodiscard]] page *operator[](std::uint32_t n) const noexcept
-	{
-		return pages_[n];
-	}
+	[[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+	[[nodiscard]] page *operator[](std::uint32_t n) const noexcept { return pages_[n]; }
 
     private:
 	std::array<page *, most> pages_;

@@ -27,15 +27,9 @@ class Postings final : private verbs::Outbox::Listener {
 		return outbox_.post(message, size, invalidate);
 	}
 	/* Posts it when its turn has come and there is room. Process context; may sleep for memory. */
-	void put(verbs::Posting &posting) noexcept
-	{
-		outbox_.put(posting);
-	}
+	void put(verbs::Posting &posting) noexcept { outbox_.put(posting); }
 	/* Whether something waits for room. */
-	[[nodiscard]] bool is_crowded() const noexcept
-	{
-		return outbox_.is_crowded();
-	}
+	[[nodiscard]] bool is_crowded() const noexcept { return outbox_.is_crowded(); }
 	/* Appends an RDMA Read or Write of a segment to `to`: see verbs::TransferPool::append(). Sleeps for memory. */
 	template <typename Next>
 	[[nodiscard]] bool append(const wire::Segment &segment, verbs::Direction direction, std::uint32_t pieces,
@@ -46,15 +40,9 @@ class Postings final : private verbs::Outbox::Listener {
 	/* A posting has completed: remembers whether the requester is at fault, and takes the transfers back. */
 	void done(verbs::Posting &posting) noexcept;
 	/* Takes transfers back: they have completed, or never will. */
-	void finish(verbs::Transfers &transfers) noexcept
-	{
-		transfers_.finish(transfers);
-	}
+	void finish(verbs::Transfers &transfers) noexcept { transfers_.finish(transfers); }
 	/* There may be more room. Process context. */
-	void room() noexcept
-	{
-		outbox_.room();
-	}
+	void room() noexcept { outbox_.room(); }
 	/* The same, because something has completed. */
 	void completed() noexcept
 	{

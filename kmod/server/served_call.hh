@@ -65,10 +65,7 @@ class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall
 	proto::Assembly assembly;
 	proto::ReducedItems items;
 	/* What the upper layer reads of the message. It writes none of it. */
-	[[nodiscard]] std::byte *payload() const noexcept
-	{
-		return const_cast<std::byte *>(call.payload.data());
-	}
+	[[nodiscard]] std::byte *payload() const noexcept { return const_cast<std::byte *>(call.payload.data()); }
 	/* Whether the items that the upper layer names travel by Write chunks. */
 	bool may_reduce = false;
 	/* Whether the requester still waits for an answer to it. */

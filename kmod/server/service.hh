@@ -11,10 +11,7 @@ namespace rpcordma::server {
 class Service : public kernel::Heap {
     public:
 	/* An RDMA operation for that transaction failed, and the connection with it (RFC 8166, 4.5.3). Any context. */
-	void remember_failure(proto::Transaction transaction) noexcept
-	{
-		failures_.remember(transaction, now());
-	}
+	void remember_failure(proto::Transaction transaction) noexcept { failures_.remember(transaction, now()); }
 	/* Whether that is such a transaction, sent again. Any context. */
 	[[nodiscard]] bool has_failed(proto::Transaction transaction) noexcept
 	{
@@ -22,10 +19,7 @@ class Service : public kernel::Heap {
 	}
 
     private:
-	static std::uint64_t now() noexcept
-	{
-		return static_cast<std::uint64_t>(ktime_get_seconds());
-	}
+	static std::uint64_t now() noexcept { return static_cast<std::uint64_t>(ktime_get_seconds()); }
 
 	proto::Failures<64> failures_;
 };

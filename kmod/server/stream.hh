@@ -29,10 +29,7 @@ class StreamReader {
 	}
 
 	/* The most gaps that there can be between stretches. */
-	[[nodiscard]] std::uint32_t most_gaps() const noexcept
-	{
-		return most_gaps_;
-	}
+	[[nodiscard]] std::uint32_t most_gaps() const noexcept { return most_gaps_; }
 	/* The next piece, of `most` bytes at most; there must be some left. */
 	[[nodiscard]] verbs::PagePiece next(std::uint32_t most) noexcept
 	{

@@ -32,15 +32,9 @@ class Advertised {
 	}
 
 	/* Each registration is one segment. */
-	[[nodiscard]] std::uint32_t count() const noexcept
-	{
-		return registrations_.size();
-	}
+	[[nodiscard]] std::uint32_t count() const noexcept { return registrations_.size(); }
 	/* Calls `visit` for each registration. */
-	template <typename Visitor> void for_each(Visitor visit) noexcept
-	{
-		registrations_.for_each(visit);
-	}
+	template <typename Visitor> void for_each(Visitor visit) noexcept { registrations_.for_each(visit); }
 	/* Notes what the peer has invalidated with the message in `buffer`. Return: false where the handle is none of
 	 * these, so that some other RPC may have lost memory (RFC 8797, 4.1). */
 	[[nodiscard]] bool mark_invalidated(const ReceiveBuffer &buffer) noexcept;

@@ -49,10 +49,7 @@ struct ResponderLoad {
 	std::uint32_t payload;
 
 	/* The most pages that it has. */
-	[[nodiscard]] constexpr std::uint32_t payload_pages() const noexcept
-	{
-		return payload / proto::page_size + 1;
-	}
+	[[nodiscard]] constexpr std::uint32_t payload_pages() const noexcept { return payload / proto::page_size + 1; }
 };
 
 /* What a device has too little of for any connection. */

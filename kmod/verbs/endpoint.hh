@@ -55,10 +55,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
 		/* Return: whether swap lies behind it. */
-		[[nodiscard]] virtual bool carries_swap() noexcept
-		{
-			return false;
-		}
+		[[nodiscard]] virtual bool carries_swap() noexcept { return false; }
 		/* A connection that was accepted is established. */
 		virtual void established() noexcept {}
 
@@ -99,10 +96,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	}
 	/* Accepts; established() says when that is through. RDMA Reads at a time: `reads` is what the requester offered,
 	 * `own_reads` what it may have of us. False: stop() is due. Process context. */
-	[[nodiscard]] bool accept(u8 reads, u8 own_reads) noexcept
-	{
-		return id_.accept(own_, reads, own_reads);
-	}
+	[[nodiscard]] bool accept(u8 reads, u8 own_reads) noexcept { return id_.accept(own_, reads, own_reads); }
 
 	explicit Endpoint(User &user) noexcept;
 	/* stop() has been called, or neither establish() nor accept(). Process context. */
@@ -116,42 +110,18 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	 * establish() nor accept(). Process context. */
 	void dismantle() noexcept;
 	/* Starts a disconnection as if the peer had. */
-	void break_off() noexcept
-	{
-		id_.disconnect();
-	}
+	void break_off() noexcept { id_.disconnect(); }
 	/* Gives the connection up for a reason of the user's. Any process context. */
 	void lose(const char *reason, const char *detail) noexcept;
-	[[nodiscard]] bool is_lost() const noexcept
-	{
-		return lost_.load();
-	}
+	[[nodiscard]] bool is_lost() const noexcept { return lost_.load(); }
 
 	/* To whom, by which device. */
-	[[nodiscard]] const Identifier &id() const noexcept
-	{
-		return id_;
-	}
-	[[nodiscard]] const proto::Agreement &agreement() const noexcept
-	{
-		return id_.agreement();
-	}
-	[[nodiscard]] const Capacity &capacity() const noexcept
-	{
-		return capacity_;
-	}
-	[[nodiscard]] ReceiveQueue &receives() noexcept
-	{
-		return queues_.receives();
-	}
-	[[nodiscard]] SendQueue &sends() noexcept
-	{
-		return queues_.sends();
-	}
-	[[nodiscard]] RegistrationPool &registrations() noexcept
-	{
-		return queues_.registrations();
-	}
+	[[nodiscard]] const Identifier &id() const noexcept { return id_; }
+	[[nodiscard]] const proto::Agreement &agreement() const noexcept { return id_.agreement(); }
+	[[nodiscard]] const Capacity &capacity() const noexcept { return capacity_; }
+	[[nodiscard]] ReceiveQueue &receives() noexcept { return queues_.receives(); }
+	[[nodiscard]] SendQueue &sends() noexcept { return queues_.sends(); }
+	[[nodiscard]] RegistrationPool &registrations() noexcept { return queues_.registrations(); }
 
     private:
 	using Outcome = proto::ConnectOutcome;

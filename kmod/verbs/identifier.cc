@@ -44,10 +44,7 @@ struct Parameters {
 		field::rdma_conn_param::retry_count(get()) = retries;
 		field::rdma_conn_param::rnr_retry_count(get()) = retries;
 	}
-	[[nodiscard]] rdma_conn_param *get() noexcept
-	{
-		return parameters.get();
-	}
+	[[nodiscard]] rdma_conn_param *get() noexcept { return parameters.get(); }
 
 	const std::array<std::byte, RPCRDMA_CM_SIZE> private_data;
 	kernel::Opaque<rdma_conn_param> parameters;

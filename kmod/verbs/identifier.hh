@@ -75,10 +75,7 @@ class Identifier {
 		rdma_lock_handler(id_);
 		rdma_unlock_handler(id_);
 	}
-	void disconnect() noexcept
-	{
-		rdma_disconnect(id_);
-	}
+	void disconnect() noexcept { rdma_disconnect(id_); }
 	/* Nobody hears of anything any more. Its device may go. */
 	void destroy() noexcept
 	{
@@ -86,26 +83,11 @@ class Identifier {
 			rdma_destroy_id(id);
 	}
 
-	[[nodiscard]] rdma_cm_id *get() const noexcept
-	{
-		return id_;
-	}
-	[[nodiscard]] ib_device *device() const noexcept
-	{
-		return kernel::field::rdma_cm_id::device(id_);
-	}
-	[[nodiscard]] const char *device_name() const noexcept
-	{
-		return kernel::field::ib_device::name(device());
-	}
-	[[nodiscard]] ib_qp *queue_pair() const noexcept
-	{
-		return kernel::field::rdma_cm_id::qp(id_);
-	}
-	[[nodiscard]] u32 port() const noexcept
-	{
-		return kernel::field::rdma_cm_id::port_num(id_);
-	}
+	[[nodiscard]] rdma_cm_id *get() const noexcept { return id_; }
+	[[nodiscard]] ib_device *device() const noexcept { return kernel::field::rdma_cm_id::device(id_); }
+	[[nodiscard]] const char *device_name() const noexcept { return kernel::field::ib_device::name(device()); }
+	[[nodiscard]] ib_qp *queue_pair() const noexcept { return kernel::field::rdma_cm_id::qp(id_); }
+	[[nodiscard]] u32 port() const noexcept { return kernel::field::rdma_cm_id::port_num(id_); }
 	[[nodiscard]] const sockaddr *source() const noexcept
 	{
 		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::source(id_));
@@ -114,19 +96,10 @@ class Identifier {
 	{
 		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::destination(id_));
 	}
-	[[nodiscard]] const proto::Agreement &agreement() const noexcept
-	{
-		return agreement_;
-	}
+	[[nodiscard]] const proto::Agreement &agreement() const noexcept { return agreement_; }
 	/* RDMA Reads that the peer takes at a time. Where that is 0, none may be posted. */
-	[[nodiscard]] u8 reads() const noexcept
-	{
-		return reads_;
-	}
-	[[nodiscard]] bool is_established() const noexcept
-	{
-		return established_.load();
-	}
+	[[nodiscard]] u8 reads() const noexcept { return reads_; }
+	[[nodiscard]] bool is_established() const noexcept { return established_.load(); }
 
     private:
 	using Outcome = proto::ConnectOutcome;

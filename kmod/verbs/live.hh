@@ -35,10 +35,7 @@ class Counted {
 	{
 		count_.fetch_add(1, std::memory_order_relaxed);
 	}
-	~Counted()
-	{
-		count_.fetch_sub(1, std::memory_order_relaxed);
-	}
+	~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
 	Counted(const Counted &) = delete;
 	Counted &operator=(const Counted &) = delete;
 

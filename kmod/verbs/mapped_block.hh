@@ -12,10 +12,7 @@ class MappedBlock {
 	MappedBlock() noexcept = default;
 	MappedBlock(const MappedBlock &) = delete;
 	MappedBlock &operator=(const MappedBlock &) = delete;
-	~MappedBlock()
-	{
-		unmap();
-	}
+	~MappedBlock() { unmap(); }
 
 	/* False where there is no memory, or no mapping to be had. */
 	[[nodiscard]] bool map(ib_device *device, std::size_t size, unsigned int direction, gfp_t gfp) noexcept
@@ -39,14 +36,8 @@ class MappedBlock {
 			rpcordma_unmap(device, address_, block_.size(), direction_);
 	}
 
-	[[nodiscard]] std::span<std::byte> bytes() const noexcept
-	{
-		return block_.span();
-	}
-	[[nodiscard]] u64 address() const noexcept
-	{
-		return address_;
-	}
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return block_.span(); }
+	[[nodiscard]] u64 address() const noexcept { return address_; }
 	void sync_for_cpu(std::size_t size) const noexcept
 	{
 		rpcordma_sync_for_cpu(device_, address_, size, direction_);

@@ -49,10 +49,7 @@ class Posting : public kernel::ListNode<Posting>, public Signal {
 	};
 
 	/* Of those that are left, how many work requests the transfers have: prepared once some are posted. */
-	[[nodiscard]] std::uint32_t left() noexcept
-	{
-		return has_begun_ ? rest_.count : requests_of(transfers);
-	}
+	[[nodiscard]] std::uint32_t left() noexcept { return has_begun_ ? rest_.count : requests_of(transfers); }
 
 	Outbox *outbox_ = nullptr;
 	Front front_;
@@ -84,16 +81,10 @@ class Outbox {
 	{
 	}
 	/* Before anything is put. The queue outlives all that is put. */
-	void attach(SendQueue &queue) noexcept
-	{
-		queue_ = &queue;
-	}
+	void attach(SendQueue &queue) noexcept { queue_ = &queue; }
 
 	/* Whether something waits. */
-	[[nodiscard]] bool is_crowded() const noexcept
-	{
-		return waiting_.load() != 0;
-	}
+	[[nodiscard]] bool is_crowded() const noexcept { return waiting_.load() != 0; }
 	/* Posts a message by itself where that can be done at once; false where it has to be put as a Posting. */
 	[[nodiscard]] bool post(SendBuffer &message, std::uint32_t size, std::optional<u32> invalidate) noexcept;
 	/* Posts it when its turn has come and there is room. Owned by the caller, who hears of its completion, at any time

@@ -15,10 +15,7 @@ struct QueueUser {
 	/* A queue failed, and how: the connection is no longer of use. */
 	virtual void failed(const char *queue, const char *how) noexcept = 0;
 	/* Return: whether swap lies on the other side. Memory that is short then comes back only through the connection. */
-	[[nodiscard]] virtual bool carries_swap() noexcept
-	{
-		return false;
-	}
+	[[nodiscard]] virtual bool carries_swap() noexcept { return false; }
 
     protected:
 	~QueueUser() = default;

@@ -46,18 +46,9 @@ class Queues {
 	/* Frees in the reverse order of making. What arrived stays readable, and is given back still. Process context. */
 	void free(rdma_cm_id *id) noexcept;
 
-	[[nodiscard]] ReceiveQueue &receives() noexcept
-	{
-		return *receives_;
-	}
-	[[nodiscard]] SendQueue &sends() noexcept
-	{
-		return *sends_;
-	}
-	[[nodiscard]] RegistrationPool &registrations() noexcept
-	{
-		return *registrations_;
-	}
+	[[nodiscard]] ReceiveQueue &receives() noexcept { return *receives_; }
+	[[nodiscard]] SendQueue &sends() noexcept { return *sends_; }
+	[[nodiscard]] RegistrationPool &registrations() noexcept { return *registrations_; }
 
     private:
 	[[nodiscard]] bool make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept;

@@ -21,10 +21,7 @@ class ReceiveQueue;
 class ReceiveBuffer : public kernel::Heap, public kernel::ListNode<ReceiveBuffer> {
     public:
 	/* The message. */
-	[[nodiscard]] wire::Bytes message() const noexcept
-	{
-		return std::span(block_.bytes()).first(length_);
-	}
+	[[nodiscard]] wire::Bytes message() const noexcept { return std::span(block_.bytes()).first(length_); }
 	/* The handle that the peer invalidated along with it (RFC 8797, 3.2), if it did. */
 	[[nodiscard]] bool invalidated(u32 &handle) const noexcept
 	{
@@ -67,10 +64,7 @@ class ReceiveQueue : public kernel::Heap {
 	ReceiveQueue(const ReceiveQueue &) = delete;
 	ReceiveQueue &operator=(const ReceiveQueue &) = delete;
 
-	void attach(ib_qp *qp) noexcept
-	{
-		qp_ = qp;
-	}
+	void attach(ib_qp *qp) noexcept { qp_ = qp; }
 
 	/* Sees to it that at least `wanted` Receives are posted, at most the queue's depth; posts all spare ones when it
 	 * posts at all, and makes `batch` more than needed when it has to make some. Returns how many are posted. */

@@ -83,10 +83,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 	void unmap() noexcept;
 
 	[[nodiscard]] wire::Segment segment() const noexcept;
-	[[nodiscard]] wire::Handle handle() const noexcept
-	{
-		return segment().handle;
-	}
+	[[nodiscard]] wire::Handle handle() const noexcept { return segment().handle; }
 	/* The work requests that give the peer access to the memory, and take it back; part of this object. */
 	[[nodiscard]] ib_send_wr *register_request() noexcept;
 	[[nodiscard]] ib_send_wr *invalidate_request() noexcept;
@@ -122,10 +119,7 @@ class RegistrationPool : public kernel::Heap {
 
 	/* What one registration of a device covers. */
 	[[nodiscard]] static proto::RegistrationLimits limits_of(ib_device *device) noexcept;
-	[[nodiscard]] proto::RegistrationLimits limits() const noexcept
-	{
-		return limits_;
-	}
+	[[nodiscard]] proto::RegistrationLimits limits() const noexcept { return limits_; }
 	/* Makes the first `count`; false where they cannot be had. */
 	[[nodiscard]] bool prepare(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Moves `count` registrations to `to`, or none at all: then QueueUser::room() says when to try again. */

@@ -22,10 +22,7 @@ class Silent {
 	Silent(const Silent &) = delete;
 	Silent &operator=(const Silent &) = delete;
 
-	[[nodiscard]] ib_cqe *cqe() noexcept
-	{
-		return cqe_.get();
-	}
+	[[nodiscard]] ib_cqe *cqe() noexcept { return cqe_.get(); }
 
     private:
 	static void completed(ib_cq *cq, ib_wc *completion);
@@ -48,23 +45,14 @@ class Signal {
 	Signal(const Signal &) = delete;
 	Signal &operator=(const Signal &) = delete;
 
-	[[nodiscard]] ib_cqe *cqe() noexcept
-	{
-		return cqe_.get();
-	}
+	[[nodiscard]] ib_cqe *cqe() noexcept { return cqe_.get(); }
 	/* Nothing of what it is used for now has failed. */
-	void reset() noexcept
-	{
-		failure_ = kernel::IB_WC_SUCCESS;
-	}
+	void reset() noexcept { failure_ = kernel::IB_WC_SUCCESS; }
 	/* Hears of the failure of a chain's work requests too, which will be posted to `queue` and are not signalled. From
 	 * here on nothing has failed. */
 	void watch(SendQueue &queue, const Chain &chain) noexcept;
 	/* What the first of them failed with, IB_WC_SUCCESS where none did. One that was flushed has not failed. */
-	[[nodiscard]] unsigned int failure() const noexcept
-	{
-		return failure_;
-	}
+	[[nodiscard]] unsigned int failure() const noexcept { return failure_; }
 
     private:
 	friend class SendQueue;
@@ -88,10 +76,7 @@ class SendBuffer final : public kernel::Heap, public kernel::ListNode<SendBuffer
 		: Signal([](Signal &) noexcept {})
 	{
 	}
-	[[nodiscard]] std::span<std::byte> bytes() const noexcept
-	{
-		return block_.bytes();
-	}
+	[[nodiscard]] std::span<std::byte> bytes() const noexcept { return block_.bytes(); }
 
     private:
 	friend class SendQueue;
@@ -131,10 +116,7 @@ class SendQueue : public kernel::Heap {
 	SendQueue(const SendQueue &) = delete;
 	SendQueue &operator=(const SendQueue &) = delete;
 
-	void attach(ib_qp *qp) noexcept
-	{
-		qp_ = qp;
-	}
+	void attach(ib_qp *qp) noexcept { qp_ = qp; }
 	/* Makes the first `count` buffers; false where there is no memory. */
 	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -171,14 +153,8 @@ class SendQueue : public kernel::Heap {
 	/* Frees all buffers. The queue pair has been drained, and nobody uses one or will. */
 	void free_buffers() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The most work requests that may be posted as one chain: two of them fit. */
-	[[nodiscard]] std::uint32_t longest_chain() const noexcept
-	{
-		return depth_ / 2;
-	}
-	void failed(unsigned int status) noexcept
-	{
-		user_.failed("send queue", rpcordma_status_name(status));
-	}
+	[[nodiscard]] std::uint32_t longest_chain() const noexcept { return depth_ / 2; }
+	void failed(unsigned int status) noexcept { user_.failed("send queue", rpcordma_status_name(status)); }
 
     private:
 	friend class Signal;

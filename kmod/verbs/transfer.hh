@@ -48,10 +48,7 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	 * sleep for memory. */
 	[[nodiscard]] int prepare() noexcept;
 	/* How many work requests it takes; none unless it is prepared. */
-	[[nodiscard]] std::uint32_t requests() const noexcept
-	{
-		return requests_;
-	}
+	[[nodiscard]] std::uint32_t requests() const noexcept { return requests_; }
 	/* The work requests, none of them signalled. They are posted, or the connection ends: a registration of the device
 	 * counts as used from here on. */
 	void append_to(Chain &chain) noexcept;

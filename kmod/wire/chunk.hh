@@ -89,10 +89,7 @@ class ReadList {
 		ReadSegment operator*() const noexcept;
 		Iterator &operator++() noexcept;
 		Iterator operator++(int) noexcept;
-		friend bool operator==(const Iterator &a, const Iterator &b) noexcept
-		{
-			return a.at_ == b.at_;
-		}
+		friend bool operator==(const Iterator &a, const Iterator &b) noexcept { return a.at_ == b.at_; }
 
 	    private:
 		friend class ReadList;
@@ -106,10 +103,7 @@ class ReadList {
 	ReadList() noexcept = default;
 	[[nodiscard]] Iterator begin() const noexcept;
 	[[nodiscard]] Iterator end() const noexcept;
-	[[nodiscard]] bool empty() const noexcept
-	{
-		return entries_.empty();
-	}
+	[[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 	/// The number of segments.
 	[[nodiscard]] std::uint32_t count() const noexcept;
 
@@ -156,10 +150,7 @@ class WriteList {
 	WriteList() noexcept = default;
 	[[nodiscard]] Iterator begin() const noexcept;
 	[[nodiscard]] Iterator end() const noexcept;
-	[[nodiscard]] bool empty() const noexcept
-	{
-		return entries_.empty();
-	}
+	[[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 	/// The number of chunks.
 	[[nodiscard]] std::uint32_t count() const noexcept;
 
@@ -181,10 +172,7 @@ struct Chunks {
 	std::optional<WriteChunk> reply;
 
 	/// Whether there is a chunk of any kind, also an empty one.
-	[[nodiscard]] bool any() const noexcept
-	{
-		return !reads.empty() || !writes.empty() || reply;
-	}
+	[[nodiscard]] bool any() const noexcept { return !reads.empty() || !writes.empty() || reply; }
 	/// Errors: truncated, bad_discriminator, bad_count.
 	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
 };

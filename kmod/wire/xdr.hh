@@ -104,10 +104,7 @@ class Reader {
 		return TRY(take(size)).template first<size>();
 	}
 	/// All that has not been read.
-	[[nodiscard]] constexpr Bytes rest() const noexcept
-	{
-		return bytes_;
-	}
+	[[nodiscard]] constexpr Bytes rest() const noexcept { return bytes_; }
 
     private:
 	Bytes bytes_;
@@ -126,10 +123,7 @@ class Writer {
 	/// Room for items of `size` bytes together, which the caller writes. Errors: no_room.
 	template <std::size_t size> [[nodiscard]] Result<std::span<std::byte, size>> take() noexcept;
 	/// The number of bytes written.
-	[[nodiscard]] constexpr std::size_t size() const noexcept
-	{
-		return size_;
-	}
+	[[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
     private:
 	MutableBytes room_;

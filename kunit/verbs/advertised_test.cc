@@ -39,14 +39,8 @@ class Rpc final : public QueueUser {
 			receives.give_back(*message);
 		advertised.take_back(pool);
 	}
-	void room() noexcept override
-	{
-		told++;
-	}
-	void received(ReceiveBuffer &buffer) noexcept override
-	{
-		message = &buffer;
-	}
+	void room() noexcept override { told++; }
+	void received(ReceiveBuffer &buffer) noexcept override { message = &buffer; }
 
 	/* Advertises a run; false where it cannot be mapped. Room for the invalidations is reserved. */
 	bool advertise(const Run &run)
@@ -80,10 +74,7 @@ class Rpc final : public QueueUser {
 		ASSERT_TRUE(message != nullptr);
 	}
 	/* Has what is posted executed. */
-	void run()
-	{
-		fake_.run();
-	}
+	void run() { fake_.run(); }
 
     private:
 	Fake &fake_;

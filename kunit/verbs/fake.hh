@@ -63,31 +63,13 @@ class Fake {
 	Fake &operator=(const Fake &) = delete;
 
 	/* False where a test has to end at once. */
-	explicit operator bool() const
-	{
-		return fake_ != nullptr;
-	}
-	operator rpcordma_fake *() const
-	{
-		return fake_;
-	}
-	[[nodiscard]] ib_device *device() const
-	{
-		return rpcordma_fake_device(fake_);
-	}
-	[[nodiscard]] ib_pd *pd() const
-	{
-		return rpcordma_fake_pd(fake_);
-	}
-	[[nodiscard]] ib_qp *qp() const
-	{
-		return rpcordma_fake_qp(fake_);
-	}
+	explicit operator bool() const { return fake_ != nullptr; }
+	operator rpcordma_fake *() const { return fake_; }
+	[[nodiscard]] ib_device *device() const { return rpcordma_fake_device(fake_); }
+	[[nodiscard]] ib_pd *pd() const { return rpcordma_fake_pd(fake_); }
+	[[nodiscard]] ib_qp *qp() const { return rpcordma_fake_qp(fake_); }
 	/* For tests of the device itself. */
-	void expect_problem(const char *problem)
-	{
-		expected_problem_ = problem;
-	}
+	void expect_problem(const char *problem) { expected_problem_ = problem; }
 	/* Executes all that is posted, and delivers the completions. */
 	void run() const
 	{
@@ -156,14 +138,8 @@ class Pages {
 	Pages(const Pages &) = delete;
 	Pages &operator=(const Pages &) = delete;
 
-	[[nodiscard]] page *const *data() const
-	{
-		return pages_.data();
-	}
-	[[nodiscard]] page *operator[](std::size_t n) const
-	{
-		return pages_[n];
-	}
+	[[nodiscard]] page *const *data() const { return pages_.data(); }
+	[[nodiscard]] page *operator[](std::size_t n) const { return pages_[n]; }
 	/* Copies from and to them as if they were contiguous. */
 	void write(std::size_t offset, wire::Bytes bytes) const
 	{

@@ -61,10 +61,7 @@ class Box final : private Outbox::Listener {
 		item.xid = wire::Xid{static_cast<u32>(items_.size())};
 		return item;
 	}
-	Posting &make_message()
-	{
-		return make(0, Direction::write, true);
-	}
+	Posting &make_message() { return make(0, Direction::write, true); }
 	SendBuffer *message(u32 seed)
 	{
 		SendBuffer *const buffer = sends->take(kernel::GFP_KERNEL);
@@ -84,10 +81,7 @@ class Box final : private Outbox::Listener {
 		fake_.run();
 		outbox.room();
 	}
-	[[nodiscard]] u32 posted() const
-	{
-		return rpcordma_fake_sends_posted(fake_);
-	}
+	[[nodiscard]] u32 posted() const { return rpcordma_fake_sends_posted(fake_); }
 
     private:
 	struct Item final : Posting {
@@ -103,10 +97,7 @@ class Box final : private Outbox::Listener {
 		Box &box;
 	};
 
-	void posting_waits(wire::Xid xid) noexcept override
-	{
-		waited.push_back(static_cast<u32>(xid));
-	}
+	void posting_waits(wire::Xid xid) noexcept override { waited.push_back(static_cast<u32>(xid)); }
 	void outbox_is_empty() noexcept override
 	{
 		EXPECT_FALSE(outbox.is_crowded());
@@ -118,10 +109,7 @@ class Box final : private Outbox::Listener {
 		if (posting.failure() != success)
 			failed_parts++;
 	}
-	void not_prepared() noexcept override
-	{
-		unprepared++;
-	}
+	void not_prepared() noexcept override { unprepared++; }
 
 	Fake &fake_;
 	verbs::TransferPool transfers_;

@@ -29,14 +29,8 @@ class Receives final : public QueueUser {
 		fake_.drain();
 		give_back();
 	}
-	ReceiveQueue *operator->()
-	{
-		return &queue_;
-	}
-	void received(ReceiveBuffer &buffer) noexcept override
-	{
-		messages.push_back(&buffer);
-	}
+	ReceiveQueue *operator->() { return &queue_; }
+	void received(ReceiveBuffer &buffer) noexcept override { messages.push_back(&buffer); }
 	void failed(const char *, const char *how) noexcept override
 	{
 		failures++;
@@ -48,10 +42,7 @@ class Receives final : public QueueUser {
 			queue_.give_back(*message);
 		messages.clear();
 	}
-	u32 provide(u32 wanted, u32 batch = 0)
-	{
-		return queue_.provide(wanted, batch, kernel::GFP_KERNEL);
-	}
+	u32 provide(u32 wanted, u32 batch = 0) { return queue_.provide(wanted, batch, kernel::GFP_KERNEL); }
 	bool deliver(wire::Bytes message, std::optional<u32> invalidate = {})
 	{
 		const bool delivered = fake_.deliver(message, invalidate);

@@ -37,23 +37,14 @@ class Pool final : public QueueUser {
 		give_back();
 		rpcordma_workqueues_destroy();
 	}
-	RegistrationPool *operator->()
-	{
-		return &pool_;
-	}
+	RegistrationPool *operator->() { return &pool_; }
 	void room() noexcept override
 	{
 		told++;
 		grown.complete();
 	}
-	[[nodiscard]] bool carries_swap() noexcept override
-	{
-		return swap;
-	}
-	[[nodiscard]] u32 failures() const
-	{
-		return sends_.failures;
-	}
+	[[nodiscard]] bool carries_swap() noexcept override { return swap; }
+	[[nodiscard]] u32 failures() const { return sends_.failures; }
 	/* Gives back what a test took, unmapped. */
 	void give_back()
 	{
@@ -66,10 +57,7 @@ class Pool final : public QueueUser {
 			pool_.give_back(back);
 	}
 	/* Posts requests, has them executed and hears of it. */
-	void run(Chain chain)
-	{
-		sends_.run(chain);
-	}
+	void run(Chain chain) { sends_.run(chain); }
 	/* Takes registrations for runs and has them registered. The device and the pool have enough. */
 	void advertise(std::span<const Run> runs, Access access)
 	{

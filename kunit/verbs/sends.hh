@@ -22,22 +22,10 @@ class Sends final : public QueueUser {
 	{
 		queue_.attach(fake.qp());
 	}
-	~Sends()
-	{
-		drain();
-	}
-	verbs::SendQueue *operator->()
-	{
-		return &queue_;
-	}
-	verbs::SendQueue &operator*()
-	{
-		return queue_;
-	}
-	void room() noexcept override
-	{
-		rooms++;
-	}
+	~Sends() { drain(); }
+	verbs::SendQueue *operator->() { return &queue_; }
+	verbs::SendQueue &operator*() { return queue_; }
+	void room() noexcept override { rooms++; }
 	void failed(const char *, const char *how) noexcept override
 	{
 		failures++;

@@ -44,10 +44,7 @@ class XdrWriter {
 		u32(static_cast<std::uint32_t>(value));
 	}
 
-	void boolean(bool value)
-	{
-		u32(value ? 1 : 0);
-	}
+	void boolean(bool value) { u32(value ? 1 : 0); }
 
 	/// Fixed-length opaque data, with its padding.
 	void fixed(ByteView data)
@@ -69,15 +66,9 @@ class XdrWriter {
 	}
 
 	/// How many bytes have been written: the offset of what comes next.
-	[[nodiscard]] std::size_t size() const noexcept
-	{
-		return bytes_.size();
-	}
+	[[nodiscard]] std::size_t size() const noexcept { return bytes_.size(); }
 
-	[[nodiscard]] Bytes take() noexcept
-	{
-		return std::move(bytes_);
-	}
+	[[nodiscard]] Bytes take() noexcept { return std::move(bytes_); }
 
     private:
 	Bytes bytes_;
@@ -121,10 +112,7 @@ class XdrReader {
 		return data;
 	}
 
-	[[nodiscard]] ByteView opaque(std::string_view field)
-	{
-		return fixed(u32(field), field);
-	}
+	[[nodiscard]] ByteView opaque(std::string_view field) { return fixed(u32(field), field); }
 
 	[[nodiscard]] std::string string(std::string_view field)
 	{
@@ -132,22 +120,13 @@ class XdrReader {
 		return {text.begin(), text.end()};
 	}
 
-	void skip(std::size_t length, std::string_view field)
-	{
-		static_cast<void>(take(length, field));
-	}
+	void skip(std::size_t length, std::string_view field) { static_cast<void>(take(length, field)); }
 
 	/// What has not been read yet.
-	[[nodiscard]] ByteView rest() const noexcept
-	{
-		return bytes_.subspan(at_);
-	}
+	[[nodiscard]] ByteView rest() const noexcept { return bytes_.subspan(at_); }
 
 	/// The offset of what is read next.
-	[[nodiscard]] std::size_t offset() const noexcept
-	{
-		return at_;
-	}
+	[[nodiscard]] std::size_t offset() const noexcept { return at_; }
 
     private:
 	ByteView take(std::size_t length, std::string_view field)

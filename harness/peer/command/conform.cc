@@ -54,10 +54,7 @@ struct Options {
 	bool json_lines = false;
 	bool trace = false;
 
-	[[nodiscard]] Patience patience_of() const
-	{
-		return {.answer = std::chrono::seconds(patience)};
-	}
+	[[nodiscard]] Patience patience_of() const { return {.answer = std::chrono::seconds(patience)}; }
 };
 
 Target target_of(const Options &options)
@@ -144,10 +141,7 @@ class OutputFile {
 			throw CLI::ValidationError(option, name + " cannot be written: " + std::strerror(errno));
 	}
 
-	[[nodiscard]] std::ostream &stream() noexcept
-	{
-		return file_;
-	}
+	[[nodiscard]] std::ostream &stream() noexcept { return file_; }
 
 	// False, after saying so, where something has not been written.
 	[[nodiscard]] bool finish()

@@ -25,10 +25,7 @@ struct ExchangeSettings {
 	/// How long each answer may take.
 	Clock::duration patience = std::chrono::seconds(10);
 
-	[[nodiscard]] Deadline deadline() const
-	{
-		return Clock::now() + patience;
-	}
+	[[nodiscard]] Deadline deadline() const { return Clock::now() + patience; }
 };
 
 /// NULL calls of an NFS program. Sends no more than the server has granted credits for.

@@ -54,10 +54,7 @@ class VerbsNullCalls : public testing::Test {
 		EXPECT_TRUE(server->send(message, {}, soon()).ok);
 	}
 
-	void answer(const Header &header)
-	{
-		answer(header, ReplyHeader{.xid = header.xid});
-	}
+	void answer(const Header &header) { answer(header, ReplyHeader{.xid = header.xid}); }
 
 	/// Has one Call answered with this header.
 	void expect_violation(Header header)

@@ -24,10 +24,7 @@ struct Target {
 struct Patience {
 	Clock::duration answer = std::chrono::seconds(10);
 
-	[[nodiscard]] Deadline deadline() const
-	{
-		return Clock::now() + answer;
-	}
+	[[nodiscard]] Deadline deadline() const { return Clock::now() + answer; }
 };
 
 class Client {
@@ -40,14 +37,8 @@ class Client {
 	/// ends.
 	Reply call(const NfsCall &call, Style style = Style::as_needed);
 
-	[[nodiscard]] std::uint32_t next_xid() noexcept
-	{
-		return ++xid_;
-	}
-	[[nodiscard]] const Agreement &agreement() const noexcept
-	{
-		return agreement_;
-	}
+	[[nodiscard]] std::uint32_t next_xid() noexcept { return ++xid_; }
+	[[nodiscard]] const Agreement &agreement() const noexcept { return agreement_; }
 
     private:
 	Patience patience_;

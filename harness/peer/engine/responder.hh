@@ -97,24 +97,15 @@ class Responder {
 	[[nodiscard]] Connection *connection(std::uint64_t number);
 	[[nodiscard]] const Agreement *agreement(std::uint64_t number) const;
 	/// The CM private data of the last request that was accepted.
-	[[nodiscard]] const Bytes &last_private_data() const noexcept
-	{
-		return last_private_data_;
-	}
+	[[nodiscard]] const Bytes &last_private_data() const noexcept { return last_private_data_; }
 	/// How many connections have been accepted: the number of the newest.
-	[[nodiscard]] std::uint64_t accepted() const noexcept
-	{
-		return next_ - 1;
-	}
+	[[nodiscard]] std::uint64_t accepted() const noexcept { return next_ - 1; }
 	/// Ends a connection, in order or by letting its queue pair vanish.
 	void end(std::uint64_t connection, bool in_order);
 	/// All of them, in order.
 	void end_all();
 
-	[[nodiscard]] Patience &patience() noexcept
-	{
-		return patience_;
-	}
+	[[nodiscard]] Patience &patience() noexcept { return patience_; }
 
     private:
 	struct Association {

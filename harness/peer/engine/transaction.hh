@@ -82,14 +82,8 @@ class Transaction {
 	Transaction(Connection &connection, const Agreement &agreement, NfsCall call, Style style,
 		    const std::vector<Line> &block, const Names &names, bool windows = false);
 
-	[[nodiscard]] const Frame &frame() const noexcept
-	{
-		return frame_;
-	}
-	[[nodiscard]] const NfsCall &call() const noexcept
-	{
-		return call_;
-	}
+	[[nodiscard]] const Frame &frame() const noexcept { return frame_; }
+	[[nodiscard]] const NfsCall &call() const noexcept { return call_; }
 
 	/// Looks at a message that may be this Call's Reply, as a requester has to. Throws Violation where it is not what
 	/// the specifications want.

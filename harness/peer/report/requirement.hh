@@ -20,10 +20,7 @@ struct Requirement {
 	/// The identifier of the requirement that says the same in another document; empty when there is none.
 	std::string same_as;
 
-	[[nodiscard]] bool visible() const
-	{
-		return seen == "wire";
-	}
+	[[nodiscard]] bool visible() const { return seen == "wire"; }
 	/// The identifier that this requirement shares with those that say the same.
 	[[nodiscard]] const std::string &shared_identifier() const noexcept
 	{

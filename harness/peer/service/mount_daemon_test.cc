@@ -27,10 +27,7 @@ class MountDaemonTest : public testing::Test {
 		ASSERT_EQ(connect(socket_, reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
 	}
 
-	~MountDaemonTest() override
-	{
-		close(socket_);
-	}
+	~MountDaemonTest() override { close(socket_); }
 
 	// A record in fragments of that many bytes.
 	void send_record(ByteView record, std::size_t fragment)

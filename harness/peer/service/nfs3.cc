@@ -111,10 +111,7 @@ class Nfs3Call {
 		return directory;
 	}
 
-	static Before before(const File &file)
-	{
-		return {size_of(file), time_of(file)};
-	}
+	static Before before(const File &file) { return {size_of(file), time_of(file)}; }
 
 	void write_attributes(XdrWriter &xdr, const File &file)
 	{
@@ -155,10 +152,7 @@ class Nfs3Call {
 		write_wcc(before, directory);
 	}
 
-	void getattr()
-	{
-		write_attributes(out_, file());
-	}
+	void getattr() { write_attributes(out_, file()); }
 
 	void setattr()
 	{
@@ -280,15 +274,9 @@ class Nfs3Call {
 		write_made(made, was, directory);
 	}
 
-	void remove()
-	{
-		take_away(&Files::remove);
-	}
+	void remove() { take_away(&Files::remove); }
 
-	void rmdir()
-	{
-		take_away(&Files::remove_directory);
-	}
+	void rmdir() { take_away(&Files::remove_directory); }
 
 	void take_away(void (Files::*how)(File &directory, const std::string &name))
 	{
@@ -314,15 +302,9 @@ class Nfs3Call {
 		write_wcc(to_was, to);
 	}
 
-	void readdir()
-	{
-		list(false);
-	}
+	void readdir() { list(false); }
 
-	void readdirplus()
-	{
-		list(true);
-	}
+	void readdirplus() { list(true); }
 
 	void list(bool plus)
 	{
@@ -416,10 +398,7 @@ class Nfs3Call {
 		out_.u64(WRITE_VERIFIER);
 	}
 
-	void unsupported()
-	{
-		throw Failure{NFSERR_NOTSUPP};
-	}
+	void unsupported() { throw Failure{NFSERR_NOTSUPP}; }
 
 	Files &files_;
 	std::map<FileId, std::uint64_t> &verifiers_;

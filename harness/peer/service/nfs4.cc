@@ -130,10 +130,7 @@ class Bitmap {
 			set(attribute);
 	}
 
-	constexpr void set(unsigned attribute)
-	{
-		words_.at(attribute / 32) |= 1U << attribute % 32;
-	}
+	constexpr void set(unsigned attribute) { words_.at(attribute / 32) |= 1U << attribute % 32; }
 
 	[[nodiscard]] constexpr bool has(unsigned attribute) const
 	{
@@ -175,10 +172,7 @@ class Bitmap {
 			xdr.u32(words_.at(i));
 	}
 
-	[[nodiscard]] bool unknown() const noexcept
-	{
-		return unknown_;
-	}
+	[[nodiscard]] bool unknown() const noexcept { return unknown_; }
 
 	static constexpr unsigned ATTRIBUTES = 96;
 

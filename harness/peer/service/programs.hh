@@ -108,10 +108,7 @@ class Files {
 	void set(File &file, const Attributes &attributes);
 
 	[[nodiscard]] std::string path_of(const File &directory, const std::string &name) const;
-	[[nodiscard]] Tree &tree() noexcept
-	{
-		return tree_;
-	}
+	[[nodiscard]] Tree &tree() noexcept { return tree_; }
 
     private:
 	void resize(File &file, std::uint64_t size);
@@ -152,10 +149,7 @@ class ResultWriter : public XdrWriter {
 		fixed(other.stream);
 	}
 
-	[[nodiscard]] Payload payload() noexcept
-	{
-		return {.stream = take(), .items = std::move(items_)};
-	}
+	[[nodiscard]] Payload payload() noexcept { return {.stream = take(), .items = std::move(items_)}; }
 
     private:
 	std::vector<Item> items_;
@@ -211,14 +205,8 @@ class Nfs4 {
 					  const Settings &settings);
 	void forget(std::uint64_t connection);
 
-	[[nodiscard]] const std::vector<Service::Backchannel> &backchannels() const noexcept
-	{
-		return backchannels_;
-	}
-	[[nodiscard]] const std::vector<Service::Delegation> &delegations() const noexcept
-	{
-		return delegations_;
-	}
+	[[nodiscard]] const std::vector<Service::Backchannel> &backchannels() const noexcept { return backchannels_; }
+	[[nodiscard]] const std::vector<Service::Delegation> &delegations() const noexcept { return delegations_; }
 
     private:
 	friend class Compound;

@@ -36,10 +36,7 @@ struct World {
 		link = look_up(root, "link");
 	}
 
-	Bytes answer(const NfsCall &call)
-	{
-		return service.serve(call.call.stream, 1).reply.stream;
-	}
+	Bytes answer(const NfsCall &call) { return service.serve(call.call.stream, 1).reply.stream; }
 
 	FileHandle look_up(const FileHandle &in, const std::string &name)
 	{

@@ -99,10 +99,7 @@ class ServiceTest : public testing::Test {
 		EXPECT_EQ(XdrReader(ByteView(stream).subspan(item.offset - 4)).u32("length"), item.length);
 	}
 
-	std::uint32_t xid()
-	{
-		return ++xid_;
-	}
+	std::uint32_t xid() { return ++xid_; }
 
 	Tree tree;
 	Service service{tree};
@@ -180,10 +177,7 @@ TEST_F(ServiceTest, WhatIsNoCallIsMalformed)
 
 class Nfs3Test : public ServiceTest {
     protected:
-	FileHandle root()
-	{
-		return succeed(nfs3::mount(xid(), "/")).handle;
-	}
+	FileHandle root() { return succeed(nfs3::mount(xid(), "/")).handle; }
 
 	FileHandle look_up(const FileHandle &directory, const std::string &name)
 	{

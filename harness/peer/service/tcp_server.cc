@@ -49,20 +49,14 @@ class Descriptor {
 		if (number_ >= 0)
 			close(number_);
 	}
-	[[nodiscard]] int number() const noexcept
-	{
-		return number_;
-	}
+	[[nodiscard]] int number() const noexcept { return number_; }
 
     private:
 	int number_;
 };
 
 struct AddressesFreer {
-	void operator()(addrinfo *addresses) const noexcept
-	{
-		freeaddrinfo(addresses);
-	}
+	void operator()(addrinfo *addresses) const noexcept { freeaddrinfo(addresses); }
 };
 
 Descriptor listen_at(const std::string &host, std::uint16_t port)

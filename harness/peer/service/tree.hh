@@ -58,10 +58,7 @@ class Tree {
 
 	/// How many bytes all of it takes. Who serves the tree keeps that below CAPACITY.
 	[[nodiscard]] std::uint64_t used() const noexcept;
-	[[nodiscard]] std::size_t count() const noexcept
-	{
-		return files_.size();
-	}
+	[[nodiscard]] std::size_t count() const noexcept { return files_.size(); }
 	static constexpr std::uint64_t CAPACITY = 256 << 20;
 	/// What a file takes without its content.
 	static constexpr std::uint64_t OVERHEAD = 4096;

@@ -86,10 +86,7 @@ struct Instance {
 		return test->operation[1] == test->variable ? value : evaluate(test->operation[1], {});
 	}
 
-	[[nodiscard]] std::size_t link_length() const
-	{
-		return size() > 0 ? size() : LINK_LENGTH;
-	}
+	[[nodiscard]] std::size_t link_length() const { return size() > 0 ? size() : LINK_LENGTH; }
 };
 
 std::vector<Instance> instances_of(const std::vector<Case> &cases)
@@ -201,18 +198,9 @@ class Suite {
 		};
 	}
 
-	Tree &tree()
-	{
-		return tree_;
-	}
-	Responder &responder()
-	{
-		return responder_;
-	}
-	const std::vector<Instance> &instances() const
-	{
-		return instances_;
-	}
+	Tree &tree() { return tree_; }
+	Responder &responder() { return responder_; }
+	const std::vector<Instance> &instances() const { return instances_; }
 
 	// Runs one instance; the result's outcome is that of it alone.
 	void run(const Instance &instance, Deadline begin, CaseResult &result)
@@ -268,10 +256,7 @@ class Suite {
 		return call.served.path == directory || call.served.path.starts_with(directory + "/");
 	}
 
-	bool is_of_case(const ArrivedCall &call) const
-	{
-		return is_of(*instance_, call);
-	}
+	bool is_of_case(const ArrivedCall &call) const { return is_of(*instance_, call); }
 
 	bool is_of_later_case(const ArrivedCall &call) const
 	{
@@ -297,10 +282,7 @@ class Suite {
 		return true;
 	}
 
-	std::size_t held_count() const
-	{
-		return held_ ? 1 + held_beside_.size() : 0;
-	}
+	std::size_t held_count() const { return held_ ? 1 + held_beside_.size() : 0; }
 
 	bool take_request(Request &request)
 	{
@@ -446,10 +428,7 @@ class Suite {
 	}
 
 	// The connection that the case is about: that of the Call that was held last, or the newest.
-	std::uint64_t current() const
-	{
-		return held_ ? held_->connection : responder_.accepted();
-	}
+	std::uint64_t current() const { return held_ ? held_->connection : responder_.accepted(); }
 
 	Connection &connection()
 	{
@@ -679,10 +658,7 @@ class Suite {
 		is_unusual_ = true;
 	}
 
-	void reject(const Words &words)
-	{
-		request().reject(private_data_of(words));
-	}
+	void reject(const Words &words) { request().reject(private_data_of(words)); }
 
 	// memory NAME SIZE read|write|read-write
 	void make_memory(const Words &words)
@@ -896,10 +872,7 @@ class Suite {
 		return length;
 	}
 
-	std::string result_file() const
-	{
-		return "results/" + instance_->name;
-	}
+	std::string result_file() const { return "results/" + instance_->name; }
 
 	bool has_result()
 	{

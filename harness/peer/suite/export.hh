@@ -39,10 +39,7 @@ class Export {
 	FileHandle link;
 	std::string link_target;
 
-	[[nodiscard]] const Target &target() const noexcept
-	{
-		return target_;
-	}
+	[[nodiscard]] const Target &target() const noexcept { return target_; }
 
 	/// Whether the server serves a well-behaved requester on a new connection: NULL, attributes, and 8 KiB each way.
 	/// The text says what does not work.

@@ -89,10 +89,7 @@ class Run {
 	}
 
 	// What is expected now, for people.
-	[[nodiscard]] const std::string &expectation() const noexcept
-	{
-		return expectation_;
-	}
+	[[nodiscard]] const std::string &expectation() const noexcept { return expectation_; }
 
     private:
 	// A file that has been opened, and the delegation that came with it.
@@ -303,10 +300,7 @@ class Run {
 
 	// Sending
 
-	std::uint32_t next_xid() noexcept
-	{
-		return ++xid_;
-	}
+	std::uint32_t next_xid() noexcept { return ++xid_; }
 
 	std::uint64_t size_argument(const Words &words, std::size_t index) const
 	{

@@ -75,10 +75,7 @@ class MadeUpClient {
 		return found;
 	}
 
-	NfsCall read_of_the_case()
-	{
-		return nfs3::read(++xid, find("data"), 0, 512);
-	}
+	NfsCall read_of_the_case() { return nfs3::read(++xid, find("data"), 0, 512); }
 
 	// The case is about 512 bytes of its file; other 8 KiB have to be read well, too.
 	void tell(int status, ByteView data)

@@ -15,10 +15,7 @@ namespace {
 constexpr int BACKLOG = 128;
 
 struct AddressesFreer {
-	void operator()(addrinfo *addresses) const noexcept
-	{
-		freeaddrinfo(addresses);
-	}
+	void operator()(addrinfo *addresses) const noexcept { freeaddrinfo(addresses); }
 };
 using Addresses = std::unique_ptr<addrinfo, AddressesFreer>;
 

@@ -14,10 +14,7 @@
 namespace peer::device {
 
 template <auto release> struct Releaser {
-	void operator()(auto *object) const noexcept
-	{
-		release(object);
-	}
+	void operator()(auto *object) const noexcept { release(object); }
 };
 
 using ProtectionDomain = std::unique_ptr<ibv_pd, Releaser<ibv_dealloc_pd>>;
@@ -26,10 +23,7 @@ using CompletionQueue = std::unique_ptr<ibv_cq, Releaser<ibv_destroy_cq>>;
 using Registration = std::unique_ptr<ibv_mr, Releaser<ibv_dereg_mr>>;
 /// A window's function is an inline one, and cannot be a template's argument in more than one file.
 struct WindowReleaser {
-	void operator()(ibv_mw *window) const noexcept
-	{
-		ibv_dealloc_mw(window);
-	}
+	void operator()(ibv_mw *window) const noexcept { ibv_dealloc_mw(window); }
 };
 using Window = std::unique_ptr<ibv_mw, WindowReleaser>;
 /// A queue pair is reached by its identifier, which outlives it.
@@ -52,15 +46,9 @@ class Region {
     public:
 	Region(ibv_pd *domain, std::size_t size, int access);
 
-	[[nodiscard]] std::span<std::uint8_t> bytes() const noexcept
-	{
-		return {pages_.get(), size_};
-	}
+	[[nodiscard]] std::span<std::uint8_t> bytes() const noexcept { return {pages_.get(), size_}; }
 
-	[[nodiscard]] ibv_mr *registration() const noexcept
-	{
-		return registration_.get();
-	}
+	[[nodiscard]] ibv_mr *registration() const noexcept { return registration_.get(); }
 
 	/// A part of it, for a work request.
 	[[nodiscard]] ibv_sge element(std::size_t offset, std::size_t length) const noexcept;

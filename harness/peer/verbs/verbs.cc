@@ -248,10 +248,7 @@ std::optional<cm::Event> Connection::State::establish_without_rnr_retry(Deadline
 			, pair(std::exchange(of->qp, nullptr))
 		{
 		}
-		~Hidden()
-		{
-			id->qp = pair;
-		}
+		~Hidden() { id->qp = pair; }
 		Hidden(const Hidden &) = delete;
 		Hidden &operator=(const Hidden &) = delete;
 

@@ -66,10 +66,7 @@ class Memory {
 	/// The part of it from @offset on, @length bytes long, as a segment offers it.
 	[[nodiscard]] Segment segment(std::size_t offset, std::size_t length) const noexcept;
 	/// All of it.
-	[[nodiscard]] Segment segment() const noexcept
-	{
-		return segment(0, bytes().size());
-	}
+	[[nodiscard]] Segment segment() const noexcept { return segment(0, bytes().size()); }
 
     private:
 	struct State;
@@ -123,10 +120,7 @@ struct Transferred {
 
 	/// The other end's device has said that the memory is not, or no longer, open to this one. Not every device says so
 	/// before it ends the connection.
-	[[nodiscard]] bool is_refused() const
-	{
-		return !ok && status == "remote access error";
-	}
+	[[nodiscard]] bool is_refused() const { return !ok && status == "remote access error"; }
 };
 
 /// One queue pair that is, or was, connected.

@@ -15,10 +15,7 @@
 /* What PrintTo() writes to. */
 template <> class std::basic_ostream<char, std::char_traits<char>> {
     public:
-	basic_ostream &operator<<(const char *text)
-	{
-		return *this << std::string_view(text);
-	}
+	basic_ostream &operator<<(const char *text) { return *this << std::string_view(text); }
 	basic_ostream &operator<<(std::string_view text)
 	{
 		for (const char character : text) {
@@ -35,10 +32,7 @@ template <> class std::basic_ostream<char, std::char_traits<char>> {
 		rpcordma_kunit_format(digits, sizeof(digits), static_cast<long long>(value), std::is_unsigned_v<T>);
 		return *this << digits;
 	}
-	[[nodiscard]] const char *text() const
-	{
-		return text_;
-	}
+	[[nodiscard]] const char *text() const { return text_; }
 
     private:
 	char text_[160] = {};
@@ -83,10 +77,7 @@ class Outcome {
 		: passed_(passed)
 	{
 	}
-	[[nodiscard]] bool passed() const
-	{
-		return passed_;
-	}
+	[[nodiscard]] bool passed() const { return passed_; }
 	template <typename T> const Outcome &operator<<(const T &note) const
 	{
 		if (!passed_) {
@@ -131,19 +122,13 @@ inline Outcome same_text(const char *a, const char *b, const char *expectation, 
 
 class Test {
     public:
-	static bool HasFailure()
-	{
-		return rpcordma_kunit_has_failed();
-	}
+	static bool HasFailure() { return rpcordma_kunit_has_failed(); }
 };
 
 template <typename T> class TestWithParam : public Test {
     public:
 	using ParamType = T;
-	static const T &GetParam()
-	{
-		return *static_cast<const T *>(rpcordma_kunit_parameter());
-	}
+	static const T &GetParam() { return *static_cast<const T *>(rpcordma_kunit_parameter()); }
 };
 
 /* The parameters of a suite. */
