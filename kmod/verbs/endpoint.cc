@@ -73,7 +73,7 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	if (!depths)
 		return cannot_use(device, depths.error());
 	capacity_ = {.credits = depths->credits, .segments = depths->segments};
-	const bool made = queues_.make(id_.get(), {.depths = *depths,
+	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
 						   .transfers = wishes.load.reverse_credits * wishes.reverse_transfers,
 						   .send_size = wishes.own.send_size,
 						   .receive_size = wishes.own.receive_size,

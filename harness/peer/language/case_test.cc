@@ -81,10 +81,7 @@ TEST(CaseFile, SettledStrictly_WantsWhatStandsFirstAndWhatIsUsual)
 
 class CaseFolder : public testing::Test {
     protected:
-	~CaseFolder() override
-	{
-		std::filesystem::remove_all(folder);
-	}
+	~CaseFolder() override { std::filesystem::remove_all(folder); }
 	void write(const std::string &file)
 	{
 		std::filesystem::create_directories((folder / file).parent_path());
