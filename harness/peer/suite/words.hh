@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <stdexcept>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,6 +18,11 @@
 #include "verbs/verbs.hh"
 
 namespace peer {
+
+/// What a case needs to tell anything is not so: of the peer's device, or of what the other end does as it likes.
+class Unable : public std::runtime_error {
+	using runtime_error::runtime_error;
+};
 
 [[nodiscard]] bool contains(const Words &words, const std::string &word);
 /// The word behind another one, where that is there.
