@@ -20,8 +20,7 @@ bool Suite::is_of(const Instance &instance, const ArrivedCall &call)
 bool Suite::is_of_later_case(const ArrivedCall &call) const
 {
 	const auto later = instances_.begin() + (instance_ - instances_.data()) + 1;
-	return std::any_of(later, instances_.end(),
-			   [&](const Instance &instance) { return is_of(instance, call); });
+	return std::any_of(later, instances_.end(), [&](const Instance &instance) { return is_of(instance, call); });
 }
 
 bool Suite::take_call(ArrivedCall &call)
@@ -31,8 +30,8 @@ bool Suite::take_call(ArrivedCall &call)
 		early_.push_back(std::move(call));
 		return true;
 	}
-	if (!instance_ || awaited_operation_ != call.served.operation ||
-	    !(is_of_case(call) || awaits_any_file_) || held_count() == awaited_calls_)
+	if (!instance_ || awaited_operation_ != call.served.operation || !(is_of_case(call) || awaits_any_file_) ||
+	    held_count() == awaited_calls_)
 		return false;
 	if (held_)
 		held_beside_.push_back(std::move(call));

@@ -18,8 +18,7 @@ void Suite::expect(const Step &step)
 	expectation_ = expectation_of(step);
 	if (what == "call")
 		check_all(
-			step.block, [this](const std::string &name) { return field_of(held(), name); },
-			names());
+			step.block, [this](const std::string &name) { return field_of(held(), name); }, names());
 	else if (what == "client")
 		expect_client(words);
 	else if (what == "connection")
@@ -121,8 +120,7 @@ std::optional<std::string> Suite::fault_of_data(const ClientResult &result)
 		return "the client read other data than the file has: " + result.read;
 	if (operation == "acl" && tree_.find("cases/" + instance_->name + "/data")->acl != acl_of(size))
 		return "the file has not got its ACL";
-	if (operation == "write" &&
-	    tree_.find("cases/" + instance_->name + "/new")->content != pattern(0, size, 1))
+	if (operation == "write" && tree_.find("cases/" + instance_->name + "/new")->content != pattern(0, size, 1))
 		return "what the client wrote is not what came";
 	if (operation == "readlink" && result.read != cksum_line(line_of('l', instance_->link_length())))
 		return "the client read another link: " + result.read;
@@ -185,8 +183,7 @@ bool Suite::is_error(const Message &message, std::uint64_t code) const
 bool Suite::has_backchannel()
 {
 	const auto &all = service_.backchannels();
-	return std::any_of(all.begin(), all.end(),
-			   [this](const auto &there) { return there.connection == current(); });
+	return std::any_of(all.begin(), all.end(), [this](const auto &there) { return there.connection == current(); });
 }
 
 Message Suite::next_other(const std::string &awaited)
@@ -235,8 +232,7 @@ bool Suite::comes_as_error(std::uint64_t code)
 Suite::ReverseAnswer Suite::next_reverse_answer(bool is_error, const std::string &status)
 {
 	const Message message = next_other("an answer");
-	ReverseAnswer answer = {
-		.length = message.bytes.size(), .decoded = decode_received(message), .stream = {}};
+	ReverseAnswer answer = {.length = message.bytes.size(), .decoded = decode_received(message), .stream = {}};
 	const Header &header = answer.decoded.header;
 	if (!sent_xids_.contains(header.xid))
 		throw Violation("it has the XID of nothing that was sent: " + describe(header));

@@ -119,8 +119,8 @@ void Suite::need_connection()
 
 void Suite::check_private(const Step &step)
 {
-	check_private_data(held_request_ ? held_request_->private_data() : responder_.last_private_data(),
-			   step.block, names());
+	check_private_data(held_request_ ? held_request_->private_data() : responder_.last_private_data(), step.block,
+			   names());
 }
 
 ArrivedCall &Suite::held()
@@ -307,8 +307,7 @@ void Suite::keep_outstanding(const Step &step)
 std::uint32_t Suite::first_unused(const std::map<std::uint32_t, std::uint32_t> &slots)
 {
 	std::uint32_t slot = 0;
-	while (std::any_of(slots.begin(), slots.end(),
-			   [slot](const auto &used) { return used.second == slot; }))
+	while (std::any_of(slots.begin(), slots.end(), [slot](const auto &used) { return used.second == slot; }))
 		slot++;
 	return slot;
 }
@@ -346,8 +345,7 @@ void Suite::travel_long(Frame &frame, std::uint32_t segments)
 	const std::size_t size = frame.payload.size();
 	for (std::uint32_t i = 0; i < segments; i++)
 		frame.header.reads.push_back(
-			{0,
-			 memory.segment(size * i / segments, size * (i + 1) / segments - size * i / segments)});
+			{0, memory.segment(size * i / segments, size * (i + 1) / segments - size * i / segments)});
 	frame.payload.clear();
 	keep("call", std::move(memory));
 }
@@ -365,9 +363,8 @@ Payload Suite::callback(std::uint32_t xid, const Words &words, std::uint32_t slo
 	if (found == backchannels.end())
 		throw Violation("the client has given this connection no backchannel");
 	const std::uint32_t sequence = ++slot_sequence_[{found->session, slot}];
-	return words[2] == "recalls" ?
-		       callback_recall_any(xid, *found, slot, sequence, number(words, "recalls", 0)) :
-		       callback_sequence(xid, *found, slot, sequence);
+	return words[2] == "recalls" ? callback_recall_any(xid, *found, slot, sequence, number(words, "recalls", 0)) :
+				       callback_sequence(xid, *found, slot, sequence);
 }
 
 void Suite::reach(const Words &words)

@@ -46,8 +46,7 @@ void Run::connect(const Words &words)
 	fresh.has_backchannel = false;
 	fresh.windows = contains(words, "windows");
 	fresh.forward_only = contains(words, "forward-only");
-	fresh.reverse_credits =
-		static_cast<std::uint32_t>(number_behind(words, "grants", Link().reverse_credits));
+	fresh.reverse_credits = static_cast<std::uint32_t>(number_behind(words, "grants", Link().reverse_credits));
 	fresh.refused.clear();
 	try {
 		fresh.connection = std::make_unique<Connection>(Connection::connect(

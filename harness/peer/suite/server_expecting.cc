@@ -213,8 +213,8 @@ void Run::expect_replies(std::uint64_t count)
 		const Reply reply = judged_reply(link());
 		check_rpc_status(reply.result.accepted, reply.result.rpc_status, "success");
 		if (reply.result.status != 0)
-			throw Violation("NFS status " + std::to_string(reply.result.status) +
-					" came with Reply " + std::to_string(i));
+			throw Violation("NFS status " + std::to_string(reply.result.status) + " came with Reply " +
+					std::to_string(i));
 		judge_data(reply.result);
 	}
 }
@@ -242,14 +242,14 @@ Header Run::judged_error(const Message &message, const Words &words) const
 		throw Violation("what came is no RDMA_ERROR: " + describe(header));
 	if (header.error != evaluate(words.at(2), {}))
 		throw Violation("the RDMA_ERROR is another: " + describe(header));
-	if (words.at(2) == "VERS" && (header.version_low != evaluate(words.at(3), {}) ||
-				      header.version_high != evaluate(words.at(4), {})))
+	if (words.at(2) == "VERS" &&
+	    (header.version_low != evaluate(words.at(3), {}) || header.version_high != evaluate(words.at(4), {})))
 		throw Violation("the range of versions is another: " + describe(header));
 	if (header.xid != sent_.xid)
 		throw Violation("the RDMA_ERROR has another XID than the Call (bis-04, 5.5)");
 	if (header.version != sent_.version)
-		throw Violation("the RDMA_ERROR has version " + std::to_string(header.version) +
-				", the Call had " + std::to_string(sent_.version) + " (bis-04, 5.5)");
+		throw Violation("the RDMA_ERROR has version " + std::to_string(header.version) + ", the Call had " +
+				std::to_string(sent_.version) + " (bis-04, 5.5)");
 	if (header.credits == 0)
 		throw Violation("the RDMA_ERROR grants no credit");
 	if (!decoded.payload.empty())
@@ -318,9 +318,8 @@ void Run::expect_dropped(const Words *error)
 	here.outstanding.clear();
 	const Header dropped = sent_;
 	for (int i = 0; i < 2; i++) {
-		auto fence = std::make_unique<Transaction>(*here.connection, here.agreement,
-							   nfs3::null(next_xid()), Style::as_needed,
-							   std::vector<Line>{}, Names{});
+		auto fence = std::make_unique<Transaction>(*here.connection, here.agreement, nfs3::null(next_xid()),
+							   Style::as_needed, std::vector<Line>{}, Names{});
 		const Frame frame = fence->frame();
 		transmit(here, frame);
 		Message message = next_message(here, "the Reply to a NULL Call behind it");

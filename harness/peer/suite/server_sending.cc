@@ -31,8 +31,7 @@ NfsCall Run::call_of(const Words &words)
 		return nfs3::lookup(xid, server_.directory, "data");
 	if (what == "read") {
 		read_offset_ = offset;
-		return nfs3::read(xid, server_.data, offset,
-				  static_cast<std::uint32_t>(size_argument(words, 2)));
+		return nfs3::read(xid, server_.data, offset, static_cast<std::uint32_t>(size_argument(words, 2)));
 	}
 	if (what == "write") {
 		written_ = pattern(0, size_argument(words, 2), ++seed_);
@@ -50,8 +49,7 @@ NfsCall Run::call_of(const Words &words)
 		return nfs3::symlink(xid, server_.directory, "made", target);
 	}
 	if (what == "remove")
-		return nfs3::remove(xid, server_.directory,
-				    contains(words, "delegated") ? delegated().name : "made");
+		return nfs3::remove(xid, server_.directory, contains(words, "delegated") ? delegated().name : "made");
 	if (what == "program")
 		return bare_call(xid, words);
 	if (what == "v4")
@@ -101,8 +99,7 @@ NfsCall Run::call_of_version_4(const Words &words)
 	if (what == "read-and-readlink") {
 		read_offset_ = 0;
 		return nfs4::read_and_readlink(next_xid(), session, server_.data,
-					       static_cast<std::uint32_t>(size_argument(words, 3)),
-					       server_.link);
+					       static_cast<std::uint32_t>(size_argument(words, 3)), server_.link);
 	}
 	if (what == "write") {
 		written_ = pattern(0, size_argument(words, 3), ++seed_);
@@ -140,14 +137,13 @@ unsigned Run::next_seed() noexcept
 void Run::make_session(Link &here)
 {
 	const auto carry = [&](const NfsCall &call) {
-		auto sent = std::make_unique<Transaction>(*here.connection, here.agreement, call,
-							  Style::as_needed, std::vector<Line>{}, Names{});
+		auto sent = std::make_unique<Transaction>(*here.connection, here.agreement, call, Style::as_needed,
+							  std::vector<Line>{}, Names{});
 		transmit(here, sent->frame());
 		const Message message = next_message(here, "a Reply to " + call.name);
 		const Reply reply = sent->judge(message);
 		if (reply.result.status != 0)
-			throw Violation(call.name + " failed with NFS status " +
-					std::to_string(reply.result.status));
+			throw Violation(call.name + " failed with NFS status " + std::to_string(reply.result.status));
 		return reply.stream;
 	};
 	nfs4::take_exchange_id(here.session,
@@ -211,9 +207,8 @@ void Run::send(const Step &step)
 	std::vector<Bytes> together;
 	for (std::uint64_t i = 0; i < (times ? evaluate(*times, names()) : 1); i++) {
 		NfsCall call = call_of(words);
-		auto transaction = std::make_unique<Transaction>(*here.connection, here.agreement,
-								 std::move(call), style_of(words), step.block,
-								 names(), here.windows);
+		auto transaction = std::make_unique<Transaction>(*here.connection, here.agreement, std::move(call),
+								 style_of(words), step.block, names(), here.windows);
 		const Frame &frame = transaction->frame();
 		if (times)
 			together.push_back(frame.bytes());
@@ -323,8 +318,8 @@ void Run::write_reply(Link &here, Frame &frame, bool is_long)
 	std::copy(frame.payload.begin(), frame.payload.end(), memory.bytes().begin());
 	std::size_t at = 0;
 	for (Segment &segment : *frame.header.reply) {
-		segment.length = static_cast<std::uint32_t>(
-			std::min<std::size_t>(segment.length, frame.payload.size() - at));
+		segment.length =
+			static_cast<std::uint32_t>(std::min<std::size_t>(segment.length, frame.payload.size() - at));
 		transfer(here.connection->write(memory, at, segment.length, segment, patience_.deadline()));
 		at += segment.length;
 	}
@@ -346,17 +341,16 @@ void Run::reach(const Words &words)
 	const Segment segment = is_read ? call.reads.front().target : call.reply->front();
 	expectation_ = text_of(words);
 	Memory memory(*here.connection, segment.length, Access::none);
-	const Transferred done = is_read ? here.connection->read(segment, memory, 0, patience_.deadline()) :
-					   here.connection->write_and_confirm(memory, 0, segment.length,
-									      segment, patience_.deadline());
+	const Transferred done =
+		is_read ? here.connection->read(segment, memory, 0, patience_.deadline()) :
+			  here.connection->write_and_confirm(memory, 0, segment.length, segment, patience_.deadline());
 	check_reach(done, words.at(2) == "ok");
 }
 
 void Run::transfer(const Transferred &done)
 {
 	if (!done.ok)
-		throw Violation("memory that a Call in the reverse direction offers is out of reach: " +
-				done.status);
+		throw Violation("memory that a Call in the reverse direction offers is out of reach: " + done.status);
 }
 
 Bytes Run::stream_of(Link &here, const Decoded &call)
