@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t ACCEPT_PRIVATE_DATA = 196;
 constexpr std::size_t REJECT_PRIVATE_DATA = 148;
 
-
 } // namespace
 
 // Request
