@@ -31,8 +31,6 @@ class Calls {
 	[[nodiscard]] int receive(svc_rqst *rqst) noexcept;
 	/* The RDMA Reads of a Call have completed. In the context of the completion queue. */
 	void pulled(Pull &pull) noexcept;
-	/* Whether RDMA Reads are under way. Any process context. */
-	[[nodiscard]] bool is_reading() noexcept { return backlog_.is_reading(); }
 
     private:
 	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;

@@ -86,7 +86,7 @@ void Postings::look() noexcept
 	const bool has_moved = has_moved_.exchange(false);
 	{
 		kernel::Guard guard(lock_);
-		is_watched_ = is_crowded() || connection_.calls().is_reading();
+		is_watched_ = is_crowded() || connection_.calls().backlog().is_reading();
 		if (!is_watched_)
 			return;
 		idle_looks_ = has_moved ? 0 : idle_looks_ + 1;

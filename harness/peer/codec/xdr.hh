@@ -18,6 +18,12 @@ namespace peer {
 using Bytes = std::vector<std::uint8_t>;
 using ByteView = std::span<const std::uint8_t>;
 
+/// A copy of bytes that somebody else owns.
+[[nodiscard]] inline Bytes bytes_of(ByteView view)
+{
+	return {view.begin(), view.end()};
+}
+
 /// What is received is not what the protocol allows; the text names the field and what is wrong with it.
 class Malformed : public std::runtime_error {
 	using runtime_error::runtime_error;

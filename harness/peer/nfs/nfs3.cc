@@ -71,11 +71,6 @@ void write_attributes(XdrWriter &xdr, std::uint32_t mode)
 		xdr.u32(0);
 }
 
-Bytes bytes_of(ByteView view)
-{
-	return {view.begin(), view.end()};
-}
-
 void read_attributes(XdrReader &xdr, NfsResult &result)
 {
 	static_cast<void>(xdr.fixed(20, "fattr3"));

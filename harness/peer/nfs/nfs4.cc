@@ -115,11 +115,6 @@ void write_channel(XdrWriter &xdr, std::uint32_t longest, std::uint32_t operatio
 	xdr.u32(0); // no RDMA credits asked for
 }
 
-Bytes bytes_of(ByteView view)
-{
-	return {view.begin(), view.end()};
-}
-
 void skip_bitmap(XdrReader &xdr)
 {
 	for (std::uint32_t words = xdr.u32("the length of a bitmap"); words > 0; words--)

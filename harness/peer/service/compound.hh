@@ -76,11 +76,6 @@ inline constexpr std::uint32_t LAST_OPERATION = OP_RECLAIM_COMPLETE;
 /// The number; none where the stateid is none of the peer's.
 [[nodiscard]] std::optional<std::uint64_t> number_of(ByteView stateid);
 
-inline Bytes bytes_of(ByteView view)
-{
-	return {view.begin(), view.end()};
-}
-
 inline bool same(ByteView a, ByteView b)
 {
 	return std::equal(a.begin(), a.end(), b.begin(), b.end());
