@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from expectations import (connections, eventually, live_objects, mounted, rdma_resources,
                           wait_for_resources)
-from workloads import (TRACE, build_guest_program, fio, fio_command, guest_python, traced, verified_io,
-                       wait_for_round)
+from workloads import (TRACE, build_guest_program, fio, fio_command, guest_python, slow_function, traced,
+                       verified_io, wait_for_round)
 
 from lab import Guest, Mount, Pair
 from lab.nfs import Server, mount, script
@@ -132,6 +132,17 @@ def test_no_more_than_64_wait_to_be_accepted(pair: Pair, version: str) -> None:
     waiting.kill()
     waiting.wait(60)
     wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
+
+
+@pytest.mark.versions("3")
+def test_a_connection_ends_once_where_two_begin_its_end(pair: Pair, version: str) -> None:
+    """A thread of nfsd closes a connection while the event of its loss is being dealt with: that one must find it."""
+    with slow_function(pair.server, "rpcordma_svc_xprt_get"):
+        for number in range(10):
+            with mounted(pair, version):
+                pair.client.run(f"echo {number} >/mnt/file && sync /mnt/file")
+                assert pair.server.read("/srv/nfs/tmpfs/file") == f"{number}\n"
+    eventually(pair.server, "grep -qx 'connections 0' /sys/kernel/debug/rpcordma/live_objects", 30)
 
 
 @pytest.mark.versions("4.2")

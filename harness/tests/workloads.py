@@ -70,6 +70,15 @@ def small_device(guest: Guest, **limits: int) -> Iterator[None]:
 
 
 @contextmanager
+def slow_function(guest: Guest, name: str, milliseconds: int = 50) -> Iterator[None]:
+    """Each call of the kernel's function takes that much longer in this block; there has to be one."""
+    guest.run(f"insmod {guest_module(guest.kernel, 'slow-function')} function={name} milliseconds={milliseconds}")
+    yield
+    assert int(guest.read("/sys/module/slow_function/parameters/delayed")) > 0, f"nobody calls {name}()"
+    guest.run("rmmod slow_function")
+
+
+@contextmanager
 def connection_faults(client: Guest, **faults: int) -> Iterator[None]:
     """What happens in this block to connections that the client makes in it: see the module."""
     wanted = " ".join(f"{name}={value}" for name, value in faults.items())

@@ -116,9 +116,11 @@ void Connection::detach() noexcept
 void Connection::begin_end() noexcept
 {
 	reverse_.lose();
-	if (is_ending_.exchange(true))
-		return;
+	/* The work's reference. It is there before anybody can see that the end has begun: sunrpc's detach() drops sunrpc's
+	 * reference as soon as it does. */
 	rpcordma_svc_xprt_get(xprt());
+	if (is_ending_.exchange(true))
+		return svc_xprt_put(xprt());
 	rpcordma_queue_end(ending_.get());
 }
 

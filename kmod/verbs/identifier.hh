@@ -76,11 +76,13 @@ class Identifier {
 		rdma_unlock_handler(id_);
 	}
 	void disconnect() noexcept { rdma_disconnect(id_); }
-	/* Nobody hears of anything any more. Its device may go. */
+	/* Nobody hears of anything any more. Its device may go. An event that is on its way is waited for, and finds the
+	 * identifier. */
 	void destroy() noexcept
 	{
-		if (rdma_cm_id *const id = std::exchange(id_, nullptr))
-			rdma_destroy_id(id);
+		if (id_)
+			rdma_destroy_id(id_);
+		id_ = nullptr;
 	}
 
 	[[nodiscard]] rdma_cm_id *get() const noexcept { return id_; }
