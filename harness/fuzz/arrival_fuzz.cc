@@ -138,20 +138,25 @@ void require_handle(const wire::Chunks &chunks)
 
 void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fixed, wire::Bytes message)
 {
-	const bool is_error = fixed.type == RPCRDMA_V1_ERROR;
+	const bool is_error = fixed.is_error();
 	const bool is_short = message.size() < wire::smallest_header;
 	const bool is_done = fixed.version == RPCRDMA_V1 && fixed.type == RPCRDMA_V1_DONE;
 	const auto *ignored = std::get_if<proto::Ignored>(&arrival);
-	require((ignored != nullptr) == (is_error || is_short || is_done), "errors, RDMA_DONE and what is too short "
-									   "are "
-									   "ignored, and nothing else");
+	const bool is_reply = ignored &&
+			      (*ignored == proto::Ignored::reply || *ignored == proto::Ignored::optional_reply);
+	require((ignored != nullptr) == (is_error || is_short || is_done || is_reply), "errors, RDMA_DONE and what is "
+										       "too short are ignored");
+	require(!is_reply || (fixed.version == RPCRDMA_V2 && wire::load_u32(message.subspan<16, 4>()) == 1),
+		"a Reply is ignored where the header says that it is one");
 	const auto refused_call = proto::refused_call(message);
 	require(!refused_call || (is_error && *refused_call == fixed.xid), "an error ends the Call that it names");
 	if (const auto *refused = std::get_if<proto::Refused>(&arrival)) {
 		require(refused->xid == fixed.xid && refused->version == fixed.version, "an answer is to its message");
-		require((refused->with == proto::Refusal::version) == (fixed.version != RPCRDMA_V1), "a version is "
-												     "refused as "
-												     "such");
+		const bool is_spoken = fixed.version == RPCRDMA_V1 || fixed.version == RPCRDMA_V2;
+		require((refused->with == proto::Refusal::version) == !is_spoken, "a version is refused as such");
+		require(refused->with != proto::Refusal::option || fixed.type == RPCRDMA_V2_OPTIONAL, "an option is "
+												      "refused as "
+												      "such");
 	}
 	if (const auto *reply = std::get_if<proto::ReverseReply>(&arrival)) {
 		const wire::Chunks &chunks = reply->chunks;
@@ -176,7 +181,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const std::vector<std::uint8_t> rest = input.ConsumeRemainingBytes<std::uint8_t>();
 	const wire::Bytes message = std::as_bytes(std::span(rest));
 
-	const proto::Arrival arrival = proto::classify_arrival(message);
+	const proto::Arrival arrival = proto::classify_arrival(message, wire::Version::two);
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
 	if (!fixed) {

@@ -26,7 +26,11 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 		return 0;
 
 	const auto &[xid, version, credits, type] = header->fixed;
-	const wire::Bytes behind_fixed = message.subspan(RPCRDMA_V1_FIXED_SIZE);
+	const bool is_of_two = version == RPCRDMA_V2;
+	/* An error has no direction in version 2 either. */
+	const std::size_t front = is_of_two && !header->fixed.is_error() ? wire::front_size(wire::Version::two) :
+									   wire::front_size(wire::Version::one);
+	const wire::Bytes behind_fixed = message.subspan(front);
 	if (const auto *msg = std::get_if<wire::Msg>(&header->body)) {
 		require(type == RPCRDMA_V1_MSG, "RDMA_MSG has its type");
 		fuzz::require_round_trip(msg->chunks, behind_fixed.first(behind_fixed.size() - msg->payload.size()));
@@ -44,8 +48,18 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	} else if (std::holds_alternative<wire::ChunkError>(header->body)) {
 		std::byte room[20];
 		require_same(wire::encode_error(room, xid, version, credits, wire::ChunkError{}), room, message);
+	} else if (std::holds_alternative<wire::OptionError>(header->body)) {
+		std::byte room[20];
+		require(is_of_two, "optional messages are version 2's");
+		require_same(wire::encode_error(room, xid, credits, wire::OptionError{}), room, message);
 	} else {
-		require(version == RPCRDMA_V1, "other versions are not decoded");
+		require(version == RPCRDMA_V1 || is_of_two, "other versions are not decoded");
+	}
+	if (const auto *optional = std::get_if<wire::Optional>(&header->body)) {
+		const std::size_t info = wire::rounded_up(optional->info.size());
+		require(is_of_two && type == RPCRDMA_V2_OPTIONAL, "optional messages are version 2's");
+		require(28 + info + optional->payload.size() == message.size(), "nothing of an optional message is "
+										"lost");
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@ using fuzz::require;
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
 	const wire::Bytes message = std::as_bytes(std::span(data, size));
-	const proto::Received received = proto::classify_received(message);
+	const proto::Received received = proto::classify_received(message, wire::Version::two);
 	if (const auto *why = std::get_if<proto::Dropped>(&received)) {
 		const bool is_error = size >= RPCRDMA_V1_FIXED_SIZE &&
 				      wire::load_u32(message.subspan<12, 4>()) == RPCRDMA_V1_ERROR;
@@ -32,8 +32,13 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	if (const auto *call = std::get_if<proto::Call>(&received)) {
 		require(call->xid == header->fixed.xid && call->credits == header->fixed.credits, "a Call is its "
 												  "header's");
-		require(!call->payload.empty() || !call->chunks.reads.empty(), "a Call has a Payload stream somewhere");
-		require(call->is_long == call->payload.empty(), "a Long Call has its Payload stream in a chunk");
+		require(header->fixed.version == RPCRDMA_V2 || !call->payload.empty() || !call->chunks.reads.empty(),
+			"a Call has a Payload stream somewhere");
+		require(call->is_long == (header->fixed.type == RPCRDMA_V1_NOMSG), "a Long Call is RDMA_NOMSG");
+	}
+	if (const auto *refused = std::get_if<proto::Refused>(&received)) {
+		require(refused->with == proto::Refusal::option && header->fixed.type == RPCRDMA_V2_OPTIONAL,
+			"an unknown option is refused, and nothing else");
 	}
 	if (const auto *for_call = std::get_if<proto::ForCall>(&received)) {
 		require(for_call->body.index() == header->body.index(), "a message for a call is what its header says");

@@ -97,7 +97,7 @@ void require_plan(std::uint32_t size, Items items, const wire::Chunks &chunks, s
 	const bool fits_message = header + reduced <= threshold;
 	const bool fits_chunk = header <= threshold && chunks.reply && reduced <= chunks.reply->length();
 
-	const auto plan = proto::plan_reply(size, items, chunks, threshold);
+	const auto plan = proto::plan_reply(size, items, chunks, wire::Version::one, threshold);
 	require(plan.has_value() == (is_whole && (fits_message || fits_chunk)), "a Reply is sent where it fits");
 	if (!plan)
 		return;
@@ -150,13 +150,15 @@ void require_encoding(const proto::ReplyPlan &plan, Items items, const wire::Chu
 		written.push_back(item.length);
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
 	const wire::ReturnedChunks chunks{offered.writes, written, offered.reply, is_long ? plan.reduced_size : 0};
-	const auto encode = is_long ? wire::encode_returned_nomsg : wire::encode_returned_msg;
+	const auto encode = [&](wire::MutableBytes room) {
+		return wire::encode(room, {xid, wire::Version::one, 1, wire::Direction::reply, is_long}, chunks);
+	};
 
 	require(RPCRDMA_V1_FIXED_SIZE + chunks.size() == header_size(offered), "a header is as large as planned");
 	std::vector<std::byte> message(header_size(offered) - 1);
-	require(!encode(message, xid, 1, chunks), "a header does not fit where it does not");
+	require(!encode(message), "a header does not fit where it does not");
 	message.resize(header_size(offered));
-	require(encode(message, xid, 1, chunks) == message.size(), "a header fits to the byte");
+	require(encode(message) == message.size(), "a header fits to the byte");
 	if (!is_long) {
 		message.resize(message.size() + std::min(plan.reduced_size, most_compared));
 		if (plan.reduced_size >= 8) {
@@ -211,7 +213,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	require_items(items, chunks->writes);
 	require_remainder(reply_size, items);
 	require_plan(reply_size, items, *chunks, threshold);
-	if (const auto plan = proto::plan_reply(reply_size, items, *chunks, threshold))
+	if (const auto plan = proto::plan_reply(reply_size, items, *chunks, wire::Version::one, threshold))
 		require_encoding(*plan, items, *chunks);
 	return 0;
 }

@@ -51,7 +51,7 @@ void require_answer(wire::Bytes bytes)
 	if (!message)
 		return;
 	const bool may = proto::may_answer_reverse_call(*message);
-	const proto::Arrival arrival = proto::classify_arrival(bytes);
+	const proto::Arrival arrival = proto::classify_arrival(bytes, wire::Version::two);
 	const auto *call = std::get_if<proto::Call>(&arrival);
 	const bool is_empty = call != nullptr && call->is_long && call->chunks.reads.empty();
 	require(!may || call == nullptr || is_empty, "a Call is no answer, but for one of no bytes");

@@ -77,7 +77,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const InlineThresholds thresholds{number(input), number(input)};
 	const Reduction reduction = input.ConsumeBool() ? Reduction::allowed : Reduction::forbidden;
 
-	const auto plan = plan_transfer(call, call_segments, reply, reply_segments, thresholds, reduction);
+	const auto plan =
+		plan_transfer(call, call_segments, reply, reply_segments, {wire::Version::one, thresholds}, reduction);
 	if (plan)
 		require_plan(call, reply, thresholds, reduction, *plan);
 	require_placement(reply, number(input), number(input));

@@ -37,7 +37,7 @@ void PrintTo(const Verdict &verdict, std::ostream *out)
 
 Verdict judge(const Exact &bytes)
 {
-	const Arrival arrival = classify_arrival(bytes);
+	const Arrival arrival = classify_arrival(bytes, wire::Version::two);
 	Verdict verdict{arrival.index()};
 	if (const auto *ignored = std::get_if<Ignored>(&arrival))
 		verdict.ignored = *ignored;
@@ -96,9 +96,9 @@ TEST_P(Arrived, MessageCutAnywhere_IsNeverTakenForMore)
 	}
 }
 
-TEST_P(Arrived, MessageOfAnyOtherVersion_IsRefusedButForErrors)
+TEST_P(Arrived, MessageOfAnUnknownVersion_IsRefusedButForErrors)
 {
-	for (const std::uint32_t version : {0u, 2u, 3u, 0x01000000u, 0xffffffffu}) {
+	for (const std::uint32_t version : {0u, 3u, 4u, 0x01000000u, 0xffffffffu}) {
 		std::vector<std::uint32_t> words(GetParam().words.begin(), GetParam().words.end());
 		words[1] = version;
 		const Exact bytes = message(words);
@@ -129,7 +129,7 @@ TEST(ArrivedCall, KeepsWhatItCameWith)
 {
 	const Exact bytes =
 		message({7, 1, 3, 0, 1, 4, 9, 9, 9, 9, 0, 1, 0, 0, 1, 1, 2, 3, 4, 5, /* payload */ 7, 0, 2});
-	const Arrival arrival = classify_arrival(bytes);
+	const Arrival arrival = classify_arrival(bytes, wire::Version::two);
 	const auto *its = std::get_if<Call>(&arrival);
 	ASSERT_TRUE(its);
 	EXPECT_EQ(its->xid, wire::Xid{7});
@@ -146,7 +146,7 @@ TEST(ArrivedCall, InAChunk_HasNoPayloadOfItsOwn)
 	std::vector<std::uint32_t> words(std::begin(vectors::long_call_words), std::end(vectors::long_call_words));
 	words.insert(words.end(), {vectors::message_xid, 0, 2});
 	const Exact bytes = message(words);
-	const Arrival arrival = classify_arrival(bytes);
+	const Arrival arrival = classify_arrival(bytes, wire::Version::two);
 	const auto *its = std::get_if<Call>(&arrival);
 	ASSERT_TRUE(its);
 	EXPECT_EQ(its->xid, wire::Xid{vectors::message_xid});
@@ -159,7 +159,7 @@ TEST(ArrivedCall, InAChunk_HasNoPayloadOfItsOwn)
 TEST(ArrivedReply, KeepsWhatItCameWith)
 {
 	const Exact bytes = message({7, 1, 3, 0, 0, 1, 0, 0, 0, /* payload */ 7, 1, 2});
-	const Arrival arrival = classify_arrival(bytes);
+	const Arrival arrival = classify_arrival(bytes, wire::Version::two);
 	const auto *its = std::get_if<ReverseReply>(&arrival);
 	ASSERT_TRUE(its);
 	EXPECT_EQ(its->xid, wire::Xid{7});
@@ -171,10 +171,10 @@ TEST(ArrivedReply, KeepsWhatItCameWith)
 TEST(RefusedMessage, IsAnsweredWithItsOwnXidAndVersion)
 {
 	const auto refused = [](std::initializer_list<std::uint32_t> words) {
-		return std::get<Refused>(classify_arrival(message(words)));
+		return std::get<Refused>(classify_arrival(message(words), wire::Version::two));
 	};
-	EXPECT_EQ(refused({7, 2, 3, 0, 0, 0, 0}).xid, wire::Xid{7});
-	EXPECT_EQ(refused({7, 2, 3, 0, 0, 0, 0}).version, 2u);
+	EXPECT_EQ(refused({7, 3, 3, 0, 0, 0, 0}).xid, wire::Xid{7});
+	EXPECT_EQ(refused({7, 3, 3, 0, 0, 0, 0}).version, 3u);
 	EXPECT_EQ(refused({8, 0, 3, 0, 0, 0, 0}).version, 0u);
 	EXPECT_EQ(refused({9, 1, 3, 0, 0, 0, 0, 10, 0}).xid, wire::Xid{9});
 	EXPECT_EQ(refused({9, 1, 3, 0, 0, 0, 0, 10, 0}).version, 1u);
@@ -192,7 +192,7 @@ TEST(IgnoredMessage, OfTypeDone_IsNeverAnswered)
 	EXPECT_EQ(judge({7, 1, 3, 3}), too_short);
 	EXPECT_EQ(judge({7, 1, 3, 3, 0, 0, 0}), done);
 	EXPECT_EQ(judge({7, 1, 3, 3, 0, 0, 0, 7, 0, 2}), done);
-	EXPECT_EQ(judge({7, 2, 3, 3, 0, 0, 0}), other_version);
+	EXPECT_EQ(judge({7, 3, 3, 3, 0, 0, 0}), other_version);
 }
 
 TEST(IgnoredMessage, ShorterThanAnyHeader_IsNeverAnsweredWhateverItSays)

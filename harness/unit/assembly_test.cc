@@ -56,7 +56,7 @@ class Arrived {
 	explicit Arrived(const Sent &sent)
 		: message_(encoded(sent))
 	{
-		const Arrival arrival = classify_arrival(message_);
+		const Arrival arrival = classify_arrival(message_, wire::Version::two);
 		EXPECT_TRUE(std::holds_alternative<Call>(arrival));
 		call = std::get<Call>(arrival);
 	}
@@ -73,8 +73,9 @@ class Arrived {
 		if (sent.reply)
 			chunks.reply = *sent.reply;
 		std::vector<std::byte> bytes(16 + chunks.size());
-		const auto encode = sent.payload ? wire::encode_msg : wire::encode_nomsg;
-		EXPECT_EQ(encode(bytes, xid, 1, chunks), bytes.size());
+		EXPECT_EQ(wire::encode(bytes, {xid, wire::Version::one, 1, wire::Direction::call, !sent.payload},
+				       chunks),
+			  bytes.size());
 		if (sent.payload) {
 			std::vector<std::byte> payload = payload_of(*sent.payload);
 			for (const ReadSegment &read : sent.reads) {

@@ -94,7 +94,7 @@ struct Offer {
 Transaction transaction_of(Requester requester, std::initializer_list<std::uint32_t> words)
 {
 	const Exact bytes = message(words);
-	const proto::Arrival arrival = proto::classify_arrival(bytes);
+	const proto::Arrival arrival = proto::classify_arrival(bytes, wire::Version::two);
 	return proto::transaction_of(requester, std::get<proto::Call>(arrival), bytes);
 }
 

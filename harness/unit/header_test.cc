@@ -11,6 +11,11 @@ using vectors::Kind;
 using vectors::MalformedVector;
 using vectors::MessageVector;
 
+constexpr Front short_call{Xid{0xfeedbeef}, Version::one, 32, Direction::call, false};
+constexpr Front long_call{Xid{0xfeedbeef}, Version::one, 32, Direction::call, true};
+constexpr Front short_reply{Xid{0xfeedbeef}, Version::one, 32, Direction::reply, false};
+constexpr Front long_reply{Xid{0xfeedbeef}, Version::one, 32, Direction::reply, true};
+
 Kind kind_of(const Body &body)
 {
 	constexpr Kind kinds[] = {Kind::msg,  Kind::nomsg,	   Kind::msgp,
@@ -62,9 +67,9 @@ TEST_P(WholeMessage, CutInItsHeader_IsAnError)
 	}
 }
 
-TEST_P(WholeMessage, OfAnyOtherVersion_IsUnsupportedButForVersionErrors)
+TEST_P(WholeMessage, OfAnUnknownVersion_IsUnsupportedButForVersionErrors)
 {
-	for (const std::uint32_t version : {0u, 2u, 3u, 0x01000000u, 0xffffffffu}) {
+	for (const std::uint32_t version : {0u, 3u, 4u, 0x01000000u, 0xffffffffu}) {
 		std::vector<std::uint32_t> words(GetParam().words.begin(), GetParam().words.end());
 		words[1] = version;
 		const Exact bytes = message(words);
@@ -180,12 +185,12 @@ TEST(VersionError, OfAnyVersion_GivesTheRange)
 	}
 }
 
-TEST(EncodeMsg, WritesTheHeaderThatDecodeReads)
+TEST(EncodeShort, WritesTheHeaderThatDecodeReads)
 {
 	Exact room = room_of(512);
 	const ChunksToSend chunks{vectors::read_chunk_of_three, vectors::one_write_chunk,
 				  SegmentArray(vectors::two_segments)};
-	const auto size = encode_msg(room, Xid{0xfeedbeef}, 32, chunks);
+	const auto size = encode(room, short_call, chunks);
 	ASSERT_EQ(size, 16 + sizeof(vectors::all_lists_words));
 	std::vector<std::byte> expected = on_wire({0xfeedbeef, 1, 32, 0});
 	const std::vector<std::byte> lists = on_wire(vectors::all_lists_words);
@@ -196,18 +201,18 @@ TEST(EncodeMsg, WritesTheHeaderThatDecodeReads)
 	EXPECT_EQ(kind_of(header->body), Kind::msg);
 }
 
-TEST(EncodeMsg, WithoutChunks_WritesThreeZeroesBehindTheFixedFields)
+TEST(EncodeShort, WithoutChunks_WritesThreeZeroesBehindTheFixedFields)
 {
 	Exact room = room_of(28);
-	EXPECT_EQ(encode_msg(room, Xid{1}, 2, {}), 28u);
+	EXPECT_EQ(encode(room, {Xid{1}, Version::one, 2, Direction::call, false}, ChunksToSend{}), 28u);
 	EXPECT_EQ(copy_of(room), on_wire({1, 1, 2, 0, 0, 0, 0}));
 }
 
-TEST(EncodeNoMsg, WritesALongCall)
+TEST(EncodeLong, WritesALongCall)
 {
 	Exact room = room_of(sizeof(vectors::long_call_words));
 	const ReadSegment reads[] = {{Position{0}, {Handle{0x11111111}, 0x1000, 0x0102030405060708}}};
-	EXPECT_EQ(encode_nomsg(room, Xid{0xfeedbeef}, 32, {reads, {}, {}}), sizeof(vectors::long_call_words));
+	EXPECT_EQ(encode(room, long_call, ChunksToSend{reads, {}, {}}), sizeof(vectors::long_call_words));
 	EXPECT_EQ(copy_of(room), on_wire(vectors::long_call_words));
 }
 
@@ -222,13 +227,13 @@ TEST(EncodeReturned, WritesRepliesWithTheChunksOfTheirCall)
 	const ReceivedChunks by_write_chunk({{}, write_list, {}});
 	const std::uint32_t written[] = {0x8123};
 	Exact room = room_of(sizeof(vectors::chunked_reply_words) - 24);
-	EXPECT_EQ(encode_returned_msg(room, Xid{0xfeedbeef}, 32, {by_write_chunk->writes, written, {}}),
+	EXPECT_EQ(encode(room, short_reply, ReturnedChunks{by_write_chunk->writes, written, {}}),
 		  sizeof(vectors::chunked_reply_words) - 24);
 	EXPECT_EQ(copy_of(room), on_wire(vectors::Words(vectors::chunked_reply_words).first(21)));
 
 	const ReceivedChunks by_reply_chunk({{}, {}, SegmentArray(vectors::two_segments)});
 	Exact long_room = room_of(sizeof(vectors::long_reply_words));
-	EXPECT_EQ(encode_returned_nomsg(long_room, Xid{0xfeedbeef}, 32, {{}, {}, by_reply_chunk->reply, 0x3000}),
+	EXPECT_EQ(encode(long_room, long_reply, ReturnedChunks{{}, {}, by_reply_chunk->reply, 0x3000}),
 		  sizeof(vectors::long_reply_words));
 	EXPECT_EQ(copy_of(long_room), on_wire(vectors::long_reply_words));
 }
@@ -249,11 +254,11 @@ TEST(Encode, IntoTooLittleRoom_IsNoRoom)
 	const ChunksToSend chunks{vectors::read_chunk_of_three, {}, {}};
 	for (std::size_t size = 0; size < 28; ++size) {
 		Exact room = room_of(size);
-		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, chunks)), Error::no_room);
-		EXPECT_EQ(error_of(encode_msg(room, Xid{1}, 1, {})), Error::no_room);
-		EXPECT_EQ(error_of(encode_nomsg(room, Xid{1}, 1, {})), Error::no_room);
-		EXPECT_EQ(error_of(encode_returned_msg(room, Xid{1}, 1, {})), Error::no_room);
-		EXPECT_EQ(error_of(encode_returned_nomsg(room, Xid{1}, 1, {})), Error::no_room);
+		EXPECT_EQ(error_of(encode(room, short_call, chunks)), Error::no_room);
+		for (const Front &front : {short_call, long_call})
+			EXPECT_EQ(error_of(encode(room, front, ChunksToSend{})), Error::no_room);
+		for (const Front &front : {short_reply, long_reply})
+			EXPECT_EQ(error_of(encode(room, front, ReturnedChunks{})), Error::no_room);
 		EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, wire::VersionError{1, 1})), Error::no_room);
 		if (size < 20) {
 			EXPECT_EQ(error_of(encode_error(room, Xid{1}, 1, 1, ChunkError{})), Error::no_room);

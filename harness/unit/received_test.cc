@@ -14,7 +14,7 @@ using Words = std::initializer_list<std::uint32_t>;
 std::optional<Dropped> dropped(vectors::Words words)
 {
 	const Exact bytes = message(words);
-	const Received received = classify_received(bytes);
+	const Received received = classify_received(bytes, wire::Version::two);
 	if (const auto *why = std::get_if<Dropped>(&received))
 		return *why;
 	return std::nullopt;
@@ -37,7 +37,7 @@ TEST_P(Classified, WholeMessage_IsACallOrForACall)
 	}
 	const bool is_call = name == "ShortCall" || name == "LongCall";
 	const Exact bytes = message(GetParam().words);
-	const Received received = classify_received(bytes);
+	const Received received = classify_received(bytes, wire::Version::two);
 	if (is_call) {
 		const auto *call = std::get_if<Call>(&received);
 		ASSERT_TRUE(call);
@@ -56,7 +56,7 @@ TEST_P(Classified, WholeMessage_IsACallOrForACall)
 TEST(Classified, ReverseCallByReadChunks_KeepsItsChunks)
 {
 	const Exact bytes = message(vectors::long_call_words);
-	const Received received = classify_received(bytes);
+	const Received received = classify_received(bytes, wire::Version::two);
 	const auto *call = std::get_if<Call>(&received);
 	ASSERT_TRUE(call);
 	EXPECT_EQ(call->chunks.reads.count(), 1u);
@@ -67,7 +67,7 @@ TEST(Classified, ReverseCallByReadChunks_KeepsItsChunks)
 TEST(Classified, ReverseCallInline_KeepsItsChunks)
 {
 	const Exact bytes = message({7, 1, 3, 0, 0, 0, 1, 1, 1, 2, 3, 4, /* payload */ 7, 0});
-	const Received received = classify_received(bytes);
+	const Received received = classify_received(bytes, wire::Version::two);
 	const auto *call = std::get_if<Call>(&received);
 	ASSERT_TRUE(call);
 	EXPECT_EQ(call->xid, wire::Xid{7});
@@ -84,7 +84,7 @@ TEST(Classified, ShorterThanAHeader_IsTooShort)
 			const std::vector<std::byte> words = on_wire({7, version, 3, type, 0, 0, 0});
 			for (std::size_t size = 0; size < 28; ++size) {
 				const Exact bytes = cut(words, size);
-				const Received received = classify_received(bytes);
+				const Received received = classify_received(bytes, wire::Version::two);
 				const auto *why = std::get_if<Dropped>(&received);
 				ASSERT_TRUE(why) << size;
 				EXPECT_EQ(*why, Dropped::too_short) << size;
@@ -98,18 +98,18 @@ TEST(Classified, HeaderCutInItsChunks_IsUndecodable)
 	const std::vector<std::byte> words = on_wire({7, 1, 3, 1, 0, 1, 1, 1, 4096, 0, 64, 0, 0});
 	for (std::size_t size = 28; size < words.size(); ++size) {
 		const Exact bytes = cut(words, size);
-		const Received received = classify_received(bytes);
+		const Received received = classify_received(bytes, wire::Version::two);
 		const auto *why = std::get_if<Dropped>(&received);
 		ASSERT_TRUE(why) << size;
 		EXPECT_EQ(*why, Dropped::undecodable_header) << size;
 	}
-	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(Exact(words))));
+	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(Exact(words), wire::Version::two)));
 }
 
 TEST(Classified, ErrorShorterThanAHeader_IsForTheCall)
 {
 	const Exact bytes = message({7, 1, 3, 4, 2});
-	const Received received = classify_received(bytes);
+	const Received received = classify_received(bytes, wire::Version::two);
 	const auto *for_call = std::get_if<ForCall>(&received);
 	ASSERT_TRUE(for_call);
 	EXPECT_EQ(for_call->xid, wire::Xid{7});
@@ -124,7 +124,7 @@ TEST(Classified, ReservedType_IsDropped)
 
 TEST(Classified, UnknownVersion_IsDropped)
 {
-	for (const std::uint32_t version : {0u, 2u, 0xffffffffu}) {
+	for (const std::uint32_t version : {0u, 3u, 0xffffffffu}) {
 		for (std::uint32_t type = 0; type < 4; ++type)
 			EXPECT_EQ(dropped({1, version, 1, type, 0, 0, 0, 1, 1, 0, 0, 0}), Dropped::unsupported_version);
 		EXPECT_EQ(dropped({1, version, 1, 4, 2}), Dropped::unsupported_version);
@@ -135,7 +135,7 @@ TEST(Classified, VersionErrorOfAnyVersion_IsForTheCall)
 {
 	for (const std::uint32_t version : {0u, 1u, 2u, 0xffffffffu}) {
 		const Exact bytes = message({9, version, 5, 4, 1, 2, 3});
-		const Received received = classify_received(bytes);
+		const Received received = classify_received(bytes, wire::Version::two);
 		const auto *for_call = std::get_if<ForCall>(&received);
 		ASSERT_TRUE(for_call);
 		EXPECT_TRUE(std::holds_alternative<wire::VersionError>(for_call->body));
@@ -171,35 +171,35 @@ TEST(Classified, PayloadTooShortToSayWhatItIs_IsForTheCall)
 	const std::vector<std::byte> words = on_wire({7, 1, 3, 0, 0, 0, 0, 7, 0});
 	for (std::size_t size = 28; size < 36; ++size) {
 		const Exact bytes = cut(words, size);
-		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes))) << size;
+		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes, wire::Version::two))) << size;
 	}
-	EXPECT_TRUE(std::holds_alternative<Call>(classify_received(Exact(words))));
+	EXPECT_TRUE(std::holds_alternative<Call>(classify_received(Exact(words), wire::Version::two)));
 }
 
 TEST(Classified, MessageTypeOtherThanCall_IsForTheCall)
 {
 	for (const std::uint32_t type : {1u, 2u, 0x01000000u, 0xffffffffu}) {
 		const Exact bytes = message({7, 1, 3, 0, 0, 0, 0, 7, type, 0, 0, 0});
-		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
+		EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes, wire::Version::two)));
 	}
 }
 
 TEST(Classified, NoMsgWithoutReadList_IsForTheCall)
 {
 	const Exact bytes = message({7, 1, 3, 1, 0, 0, 0});
-	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
+	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes, wire::Version::two)));
 }
 
 TEST(Classified, MsgWithReadListButReply_IsForTheCall)
 {
 	const Exact bytes = message({7, 1, 3, 0, 1, 4, 1, 1, 0, 0, 0, 0, 0, 7, 1, 0, 0, 0});
-	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes)));
+	EXPECT_TRUE(std::holds_alternative<ForCall>(classify_received(bytes, wire::Version::two)));
 }
 
 std::optional<std::uint32_t> grant(Words words)
 {
 	const Exact bytes = message(words);
-	const Received received = classify_received(bytes);
+	const Received received = classify_received(bytes, wire::Version::two);
 	const auto *for_call = std::get_if<ForCall>(&received);
 	EXPECT_TRUE(for_call);
 	return grant_of(*for_call);

@@ -75,8 +75,8 @@ Judgement judge(const Answer &answer, const Offer &offer)
 	if (answer.reply)
 		chunks.reply = *answer.reply;
 	std::vector<std::byte> bytes(16 + chunks.size());
-	const auto encode = answer.nomsg ? wire::encode_nomsg : wire::encode_msg;
-	EXPECT_EQ(encode(bytes, xid, 1, chunks), bytes.size());
+	EXPECT_EQ(wire::encode(bytes, {xid, wire::Version::one, 1, wire::Direction::reply, answer.nomsg}, chunks),
+		  bytes.size());
 	if (!answer.nomsg) {
 		const std::vector<std::byte> payload = on_wire(answer.payload);
 		bytes.insert(bytes.end(), payload.begin(), payload.end());

@@ -139,7 +139,7 @@ TEST(ReducedItems, OfAnEmptyChunk_StayInTheStream)
 	items.add({128, 0xffffff00}, offered->writes);
 	EXPECT_TRUE(items.can_be_sent());
 	EXPECT_EQ(all(items), (Items{{20, 0}, {120, 8}, {128, 0}}));
-	const auto plan = plan_reply(1000, items, *offered, 4096);
+	const auto plan = plan_reply(1000, items, *offered, wire::Version::one, 4096);
 	ASSERT_TRUE(plan.has_value());
 	EXPECT_EQ(plan->reduced_size, 1000u - 8);
 }
@@ -159,9 +159,10 @@ TEST(ReducedItems, LongerThanTheirChunk_CannotBeSent)
 		for (const Item &item : too_long)
 			others.add(item, offered->writes);
 		EXPECT_FALSE(others.can_be_sent());
-		EXPECT_EQ(plan_reply(1000, others, *offered, 4096).error(), ReplyPlanError::item_too_long);
+		EXPECT_EQ(plan_reply(1000, others, *offered, wire::Version::one, 4096).error(),
+			  ReplyPlanError::item_too_long);
 	}
-	EXPECT_TRUE(plan_reply(1000, items, *offered, 4096).has_value());
+	EXPECT_TRUE(plan_reply(1000, items, *offered, wire::Version::one, 4096).has_value());
 }
 
 TEST(ReducedItems, ThatCannotBeSent_MayBeGivenUp)
@@ -335,7 +336,7 @@ using Planned = std::expected<std::pair<ReplyTransfer, std::uint32_t>, ReplyPlan
 
 Planned plan(std::uint32_t size, const Items &items, const Offered &offered, std::uint32_t threshold)
 {
-	const auto planned = plan_reply(size, items, *offered, threshold);
+	const auto planned = plan_reply(size, items, *offered, wire::Version::one, threshold);
 	if (!planned)
 		return std::unexpected(planned.error());
 	return std::pair{planned->transfer, planned->reduced_size};
@@ -419,7 +420,7 @@ TEST(Reply_WithAnItemBehindItsEnd, FitsNowhere)
 std::expected<Accepted, ReplyError> accepted(const Offered &offered, const Items &items, std::uint32_t size,
 					     std::uint32_t threshold)
 {
-	const auto planned = plan_reply(size, items, *offered, threshold);
+	const auto planned = plan_reply(size, items, *offered, wire::Version::one, threshold);
 	EXPECT_TRUE(planned);
 	const bool is_long = planned->transfer == long_reply;
 	std::vector<std::uint32_t> written;
@@ -428,8 +429,8 @@ std::expected<Accepted, ReplyError> accepted(const Offered &offered, const Items
 	const wire::ReturnedChunks chunks{offered->writes, written, offered->reply,
 					  is_long ? planned->reduced_size : 0};
 	std::vector<std::byte> bytes(RPCRDMA_V1_FIXED_SIZE + chunks.size());
-	const auto encode = is_long ? wire::encode_returned_nomsg : wire::encode_returned_msg;
-	EXPECT_EQ(encode(bytes, xid, 1, chunks), bytes.size());
+	EXPECT_EQ(wire::encode(bytes, {xid, wire::Version::one, 1, wire::Direction::reply, is_long}, chunks),
+		  bytes.size());
 	if (!is_long) {
 		const std::vector<std::byte> start = on_wire({std::to_underlying(xid), 1});
 		bytes.insert(bytes.end(), start.begin(), start.end());

@@ -26,7 +26,8 @@ struct Transaction {
 
 	[[nodiscard]] std::expected<Plan, PlanError> plan() const
 	{
-		return plan_transfer(call, call_segments, reply, reply_segments, thresholds, reduction);
+		return plan_transfer(call, call_segments, reply, reply_segments, {wire::Version::one, thresholds},
+				     reduction);
 	}
 };
 
@@ -312,9 +313,10 @@ TEST(Plan_OfAnything, IsTotalAndKeepsItsPromises)
 				for (const std::uint32_t count : counts) {
 					for (const std::uint32_t threshold : sizes) {
 						const Stream stream = item(head, pages, tail);
-						const auto plan = plan_transfer(stream, {count, count}, stream,
-										{count, count}, {threshold, threshold},
-										Reduction::allowed);
+						const auto plan =
+							plan_transfer(stream, {count, count}, stream, {count, count},
+								      {wire::Version::one, {threshold, threshold}},
+								      Reduction::allowed);
 						if (!plan)
 							continue;
 						++plans;

@@ -235,9 +235,9 @@ struct MalformedVector {
 inline constexpr std::uint32_t empty_words[] = {0};
 inline constexpr std::uint32_t three_fixed_fields_words[] = {0xfeedbeef, 1, 32};
 inline constexpr std::uint32_t version_zero_words[] = {0xfeedbeef, 0, 32, 0, 0, 0, 0};
-inline constexpr std::uint32_t version_two_words[] = {0xfeedbeef, 2, 32, 0, 0, 0, 0};
-inline constexpr std::uint32_t version_two_error_words[] = {0xfeedbeef, 2, 32, 4, 2};
-inline constexpr std::uint32_t version_two_cut_error_words[] = {0xfeedbeef, 2, 32, 4, 1, 1};
+inline constexpr std::uint32_t version_three_words[] = {0xfeedbeef, 3, 32, 0, 0, 0, 0};
+inline constexpr std::uint32_t version_three_error_words[] = {0xfeedbeef, 3, 32, 4, 2};
+inline constexpr std::uint32_t version_three_cut_error_words[] = {0xfeedbeef, 3, 32, 4, 1, 1};
 inline constexpr std::uint32_t type_five_words[] = {0xfeedbeef, 1, 32, 5, 0, 0, 0};
 inline constexpr std::uint32_t largest_type_words[] = {0xfeedbeef, 1, 32, 0xffffffff, 0, 0, 0};
 inline constexpr std::uint32_t no_lists_words[] = {0xfeedbeef, 1, 32, 0};
@@ -267,9 +267,9 @@ inline constexpr MalformedVector malformed_vectors[] = {
 	{"OneWord", "rfc5666bis-04, 5.2", empty_words, wire::Error::truncated},
 	{"ThreeFixedFields", "rfc5666bis-04, 5.2", three_fixed_fields_words, wire::Error::truncated},
 	{"VersionZero", "rfc5666bis-04, 5.2.2", version_zero_words, wire::Error::unsupported_version},
-	{"VersionTwo", "rfc5666bis-04, 5.2.2", version_two_words, wire::Error::unsupported_version},
-	{"VersionTwoChunkError", "rfc5666bis-04, 5.1.3", version_two_error_words, wire::Error::unsupported_version},
-	{"VersionTwoCutVersionError", "rfc5666bis-04, 5.1.3", version_two_cut_error_words, wire::Error::truncated},
+	{"VersionThree", "rfc5666bis-04, 5.2.2", version_three_words, wire::Error::unsupported_version},
+	{"VersionThreeChunkError", "rfc5666bis-04, 5.1.3", version_three_error_words, wire::Error::unsupported_version},
+	{"VersionThreeCutVersionError", "rfc5666bis-04, 5.1.3", version_three_cut_error_words, wire::Error::truncated},
 	{"TypeFive", "rfc5666bis-04, 5.1.4", type_five_words, wire::Error::unknown_type},
 	{"LargestType", "rfc5666bis-04, 5.1.4", largest_type_words, wire::Error::unknown_type},
 	{"NoLists", "rfc5666bis-04, 5.3", no_lists_words, wire::Error::truncated},

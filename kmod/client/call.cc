@@ -117,7 +117,7 @@ class OutgoingCall {
 	{
 		const auto plan = proto::plan_transfer(call.stream(kernel::XDRBUF_WRITE), call.segments(limits),
 						       reply.stream(kernel::XDRBUF_READ), reply.segments(limits),
-						       endpoint_.agreement().inline_thresholds, reduction_for(rqst_));
+						       endpoint_.agreement().terms(version_), reduction_for(rqst_));
 		if (!plan)
 			return impossible(name_of(plan.error()));
 		plan_ = *plan;
@@ -136,10 +136,10 @@ class OutgoingCall {
 	{
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
 		const wire::ChunksToSend chunks = request_.chunks();
-		const auto size =
-			plan_.call == CallTransfer::position_zero ?
-				wire::encode_nomsg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks) :
-				wire::encode_msg(message, xid_of(rqst_), endpoint_.capacity().credits, chunks);
+		const auto size = wire::encode(message,
+					       {xid_of(rqst_), version_, endpoint_.capacity().credits,
+						wire::Direction::call, plan_.call == CallTransfer::position_zero},
+					       chunks);
 		if (!size || *size != plan_.header_size)
 			bug("the plan's header size");
 
@@ -191,6 +191,7 @@ class OutgoingCall {
 	verbs::Endpoint &endpoint_;
 	rpc_rqst *const rqst_;
 	Request &request_;
+	const wire::Version version_ = wire::Version::one;
 	proto::Plan plan_{};
 };
 

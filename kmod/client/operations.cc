@@ -175,7 +175,7 @@ size_t rpcordma_client_bc_maxpayload(rpc_xprt *xprt)
 	/* Of what a peer can send, and take, without chunks. */
 	const proto::InlineThresholds thresholds = Transport::of(xprt).connector().thresholds();
 	const std::size_t message = std::min<std::size_t>({thresholds.call, thresholds.reply, kernel::PAGE_SIZE});
-	return message - wire::chunks_size(0, 0, 0) - RPCRDMA_V1_FIXED_SIZE;
+	return message - wire::header_size(wire::Version::one, 0, 0, 0);
 }
 
 unsigned int rpcordma_client_bc_num_slots(rpc_xprt *)

@@ -140,13 +140,15 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	const proto::Received received = proto::classify_received(buffer.message());
+	const proto::Received received = proto::classify_received(buffer.message(), wire::Version::one);
 	if (const auto *const message = std::get_if<proto::ForCall>(&received)) {
 		take_reply(*this, *message, buffer);
 	} else {
 		check_stray_invalidation(*this, buffer);
 		if (const auto *const call = std::get_if<proto::Call>(&received))
 			reverse_.take(*call, buffer.message());
+		else if (const auto *const option = std::get_if<proto::Refused>(&received))
+			reverse_.take(*option, buffer.message());
 		else
 			drop(*this, buffer, std::get<proto::Dropped>(received));
 		endpoint().receives().give_back(buffer);

@@ -48,10 +48,11 @@ std::uint32_t size_of(wire::Result<std::size_t> header)
 }
 
 /* Writes PROG_UNAVAIL; returns its size. */
-std::uint32_t fill_unserved(wire::Xid xid, std::uint32_t credits, std::span<std::byte> message)
+std::uint32_t fill_unserved(const proto::Call &call, std::uint32_t credits, std::span<std::byte> message)
 {
-	const std::uint32_t size = size_of(wire::encode_returned_msg(message, xid, credits, wire::ReturnedChunks{}));
-	const proto::UnservedReply reply = proto::unserved_reply(xid);
+	const wire::Front front{call.xid, call.version, credits, wire::Direction::reply, false};
+	const std::uint32_t size = size_of(wire::encode(message, front, wire::ReturnedChunks{}));
+	const proto::UnservedReply reply = proto::unserved_reply(call.xid);
 	__builtin_memcpy(message.subspan(size, reply.size()).data(), reply.data(), reply.size());
 	return size + static_cast<std::uint32_t>(reply.size());
 }
@@ -99,7 +100,7 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 		request->call(), {.stream = largest_stream,
 				  .segments = most_reverse_segments,
 				  .room_segments = most_reverse_segments,
-				  .reply_threshold = owner_.endpoint().agreement().inline_thresholds.call,
+				  .reply_threshold = owner_.endpoint().agreement().terms(call.version).thresholds.call,
 				  .eligible_only = true});
 	if (!assembly)
 		return refuse(*request, Refusal::chunks, name_of(assembly.error()));
@@ -109,6 +110,16 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 	if (assembly->shape() == proto::CallShape::in_message)
 		return serve(*request);
 	pull(*request, *assembly);
+}
+
+void ReverseResponder::take(const proto::Refused &option, wire::Bytes message) noexcept
+{
+	if (!take_credit())
+		return trace_dropped(owner_, option.xid, "credits or memory");
+	if (ReverseRequest *const request = hold(message))
+		return refuse(*request, Refusal::option, "unknown option");
+	trace_dropped(owner_, option.xid, "credits or memory");
+	owner_.give_up(no_memory);
 }
 
 bool ReverseResponder::take_credit() noexcept
@@ -300,11 +311,15 @@ void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 		credits = grant();
 		give_credit_back(request);
 	}
-	const wire::Xid xid = request.call().xid;
-	const std::uint32_t size =
-		request.refusal_ == Refusal::unserved ?
-			fill_unserved(xid, credits, buffer->bytes()) :
-			size_of(wire::encode_error(buffer->bytes(), xid, RPCRDMA_V1, credits, wire::ChunkError{}));
+	const proto::Call &call = request.call();
+	const auto refused = [&](proto::Refusal with) {
+		const proto::Refused answered{call.xid, std::to_underlying(call.version), with};
+		return size_of(proto::encode_refusal(buffer->bytes(), answered, credits, wire::Version::one));
+	};
+	const std::uint32_t size = request.refusal_ == Refusal::unserved ?
+					   fill_unserved(call, credits, buffer->bytes()) :
+				   request.refusal_ == Refusal::option ? refused(proto::Refusal::option) :
+									 refused(proto::Refusal::malformed);
 	/* Where it fails, the connection is being closed. */
 	(void)owner_.endpoint().sends().post(*buffer, size, {}, {});
 }
@@ -370,8 +385,9 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 	}
 	verbs::Endpoint &endpoint = owner_.endpoint();
 	const std::uint32_t size = field::xdr_buf::len(&reply);
-	const auto plan = proto::plan_reply(size, std::span<const proto::Item>(), chunks,
-					    endpoint.agreement().inline_thresholds.call);
+	const wire::Version version = request.call().version;
+	const auto plan = proto::plan_reply(size, std::span<const proto::Item>(), chunks, version,
+					    endpoint.agreement().terms(version).thresholds.call);
 	if (!plan)
 		return fail("reply too large", Sent::too_large);
 	const bool is_long = plan->transfer == proto::ReplyTransfer::long_reply;
@@ -387,9 +403,8 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 		return Sent::no_room;
 	}
 	const wire::ReturnedChunks returned{chunks.writes, {}, chunks.reply, is_long ? size : 0};
-	std::uint32_t message_size =
-		size_of(is_long ? wire::encode_returned_nomsg(buffer->bytes(), xid, reverse_credits, returned) :
-				  wire::encode_returned_msg(buffer->bytes(), xid, reverse_credits, returned));
+	const wire::Front front{xid, version, reverse_credits, wire::Direction::reply, is_long};
+	std::uint32_t message_size = size_of(wire::encode(buffer->bytes(), front, returned));
 	if (!is_long) {
 		read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + message_size, size);
 		message_size += size;

@@ -39,8 +39,12 @@ bool ReverseRequest::hold(wire::Bytes message, gfp_t gfp) noexcept
 	if (!message_ || !reply_)
 		return false;
 	__builtin_memcpy(message_.data(), message.data(), message.size());
-	const proto::Received received = proto::classify_received(message_.span().first(message.size()));
-	call_ = std::get<proto::Call>(received);
+	const proto::Received received =
+		proto::classify_received(message_.span().first(message.size()), wire::Version::two);
+	if (const auto *const refused = std::get_if<proto::Refused>(&received))
+		call_ = {refused->xid, 0, {}, false, {}, wire::Version{refused->version}};
+	else
+		call_ = std::get<proto::Call>(received);
 	moved_ = {};
 	return true;
 }

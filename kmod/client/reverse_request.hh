@@ -5,6 +5,7 @@
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "proto/assembly.hh"
+#include "proto/received.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
 #include "verbs/transfer.hh"
@@ -21,7 +22,7 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 	explicit ReverseRequest(ReverseResponder &owner) noexcept;
 	[[nodiscard]] static ReverseRequest &of(rpc_rqst *rqst) noexcept;
 
-	/* Keeps a copy of a message that is a Call. Return: false where there is no memory. */
+	/* Keeps a copy of a message that is a Call, or is refused like one. Return: false where there is no memory. */
 	[[nodiscard]] bool hold(wire::Bytes message, gfp_t gfp) noexcept;
 	[[nodiscard]] const proto::Call &call() const noexcept { return call_; }
 	/* The whole of the Payload stream. */
@@ -52,6 +53,8 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 		chunks,
 		/* PROG_UNAVAIL. */
 		unserved,
+		/* ERR_INVAL_OPTION. */
+		option,
 	};
 	enum class State : std::uint8_t {
 		/* Its chunks are read. */

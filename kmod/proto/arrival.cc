@@ -6,49 +6,89 @@
 namespace rpcordma::proto {
 namespace {
 
-Arrival classify_msg(const wire::FixedFields &fixed, const wire::Msg &msg) noexcept
+using wire::Direction;
+
+Arrival classify(const wire::FixedFields &fixed, const wire::Msg &msg) noexcept
 {
-	if (payload_is_call(msg.payload, fixed.xid))
-		return Call{fixed.xid, fixed.credits, msg.chunks, false, msg.payload};
-	if (begins_with(msg.payload, fixed.xid, MessageType::reply))
+	if (direction_of(msg) == Direction::call) {
+		if (payload_is_call(msg.payload, fixed.xid))
+			return Call{fixed.xid, fixed.credits, msg.chunks,
+				    false,     msg.payload,   wire::Version{fixed.version}};
+	} else if (begins_with(msg.payload, fixed.xid, Direction::reply)) {
 		return ReverseReply{fixed.xid, fixed.credits, msg.chunks, msg.payload};
+	} else if (msg.direction) {
+		return Ignored::reply;
+	}
 	return Refused{fixed.xid, fixed.version, Refusal::malformed};
+}
+
+Arrival classify(const wire::FixedFields &fixed, const wire::NoMsg &nomsg) noexcept
+{
+	/* In version 1 one without anything to read is a Call that cannot be carried out, for all that is known here. */
+	if (nomsg.direction == Direction::reply)
+		return Ignored::reply;
+	return Call{fixed.xid, fixed.credits, nomsg.chunks, true, {}, wire::Version{fixed.version}};
 }
 
 } // namespace
 
 bool may_be_reverse_reply(wire::Bytes message) noexcept
 {
-	return message.size() >= wire::smallest_header &&
-	       is_of_type(message.subspan(wire::smallest_header), MessageType::reply);
+	if (message.size() < wire::smallest_header)
+		return false;
+	const bool is_of_two = wire::load_word<1>(message.first<wire::smallest_header>()) == RPCRDMA_V2;
+	const auto version = is_of_two ? wire::Version::two : wire::Version::one;
+	const std::size_t header = wire::header_size(version, 0, 0, 0);
+	return message.size() >= header && goes(message.subspan(header), Direction::reply);
 }
 
 bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept
 {
-	return begins_with(payload, xid, MessageType::call);
+	return begins_with(payload, xid, Direction::call);
 }
 
-Arrival classify_arrival(wire::Bytes message) noexcept
+wire::Result<std::size_t> encode_refusal(wire::MutableBytes room, const Refused &message, std::uint32_t credits,
+					 wire::Version highest) noexcept
+{
+	switch (message.with) {
+	case Refusal::version: {
+		const wire::VersionError range{std::to_underlying(wire::Version::one), std::to_underlying(highest)};
+		return wire::encode_error(room, message.xid, message.version, credits, range);
+	}
+	case Refusal::malformed:
+		return wire::encode_error(room, message.xid, message.version, credits, wire::ChunkError{});
+	case Refusal::option:
+		break;
+	}
+	return wire::encode_error(room, message.xid, credits, wire::OptionError{});
+}
+
+Arrival classify_arrival(wire::Bytes message, wire::Version highest) noexcept
 {
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
 	if (!fixed)
 		return Ignored::too_short;
-	if (fixed->type == RPCRDMA_V1_ERROR)
+	if (fixed->is_error())
 		return Ignored::error_message;
 	if (message.size() < wire::smallest_header)
 		return Ignored::too_short;
-	if (fixed->version != RPCRDMA_V1)
+	if (!is_spoken(fixed->version, highest))
 		return Refused{fixed->xid, fixed->version, Refusal::version};
 
 	const auto body = wire::decode_body(*fixed, reader);
 	if (body) {
 		if (const auto *msg = std::get_if<wire::Msg>(&*body))
-			return classify_msg(*fixed, *msg);
+			return classify(*fixed, *msg);
 		if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body))
-			return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}};
+			return classify(*fixed, *nomsg);
 		if (std::holds_alternative<wire::Done>(*body))
 			return Ignored::done;
+		if (const auto *optional = std::get_if<wire::Optional>(&*body)) {
+			if (optional->direction == Direction::reply)
+				return Ignored::optional_reply;
+			return Refused{fixed->xid, fixed->version, Refusal::option};
+		}
 	}
 	return Refused{fixed->xid, fixed->version, Refusal::malformed};
 }

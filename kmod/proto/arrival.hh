@@ -20,20 +20,24 @@ struct Call {
 	bool is_long;
 	/// Empty in a Long Call.
 	wire::Bytes payload;
+	/// What it is answered in.
+	wire::Version version = wire::Version::one;
 };
 
 /// Which RDMA_ERROR a message is answered with.
 enum class Refusal : std::uint8_t {
 	/// ERR_VERS, with the versions that there are (RFC 8166, 4.5.1).
 	version,
-	/// ERR_CHUNK (RFC 8166, 4.5.2, 4.6.1).
+	/// ERR_CHUNK (RFC 8166, 4.5.2, 4.6.1), which version 2 calls ERR_BAD_HEADER.
 	malformed,
+	/// ERR_INVAL_OPTION, of version 2 alone (draft-cel-nfsv4-rpcrdma-version-two-01, 3.1).
+	option,
 };
 
 /// For trace events and the log: scripts look for these words (Documentation/administration.rst).
 [[nodiscard]] inline const char *name_of(Refusal error) noexcept
 {
-	static constexpr const char *names[] = {"ERR_VERS", "ERR_CHUNK"};
+	static constexpr const char *names[] = {"ERR_VERS", "ERR_CHUNK", "ERR_INVAL_OPTION"};
 	return names[std::to_underlying(error)];
 }
 
@@ -44,6 +48,11 @@ struct Refused {
 	std::uint32_t version;
 	Refusal with;
 };
+
+/// Writes the answer to the front of `room`, which the smallest of buffers has, and returns its size. `highest` is the highest
+/// version that is accepted.
+[[nodiscard]] wire::Result<std::size_t> encode_refusal(wire::MutableBytes room, const Refused &message,
+						       std::uint32_t credits, wire::Version highest) noexcept;
 
 /// A Reply in the reverse direction (RFC 8167, 5.1).
 struct ReverseReply {
@@ -62,12 +71,19 @@ enum class Ignored : std::uint8_t {
 	error_message,
 	/// RDMA_DONE (RFC 8166, 4.6.2).
 	done,
+	/// A message of version 2 that says it is a Reply, and answers no Call: a requester discards it (RFC 8166, 4.5).
+	reply,
+	/// An optional message in direction REPLY whose type is not known. An ERROR goes in direction REPLY as well, so that its
+	/// receiver would take it for the answer to a Call of its own with that XID
+	/// (draft-cel-nfsv4-rpcrdma-version-two-01, 4.2.2).
+	optional_reply,
 };
 
 /// For trace events and the log: scripts look for these words (Documentation/administration.rst).
 [[nodiscard]] inline const char *name_of(Ignored reason) noexcept
 {
-	static constexpr const char *names[] = {"too short", "RDMA_ERROR", "RDMA_DONE"};
+	static constexpr const char *names[] = {"too short", "RDMA_ERROR", "RDMA_DONE",
+						"reply in the reverse direction", "unknown option in a reply"};
 	return names[std::to_underlying(reason)];
 }
 
@@ -77,8 +93,8 @@ using Arrival = std::variant<Call, Refused, ReverseReply, Ignored>;
 /// authentication fields of eight bytes (RFC 5531, 9).
 inline constexpr std::uint32_t smallest_rpc_call = 40;
 
-/// Decodes a message and finds what it is.
-[[nodiscard]] Arrival classify_arrival(wire::Bytes message) noexcept;
+/// Decodes a message and finds what it is. `highest` is the highest version that is accepted.
+[[nodiscard]] Arrival classify_arrival(wire::Bytes message, wire::Version highest) noexcept;
 
 /// A quick look that finds no Reply in the reverse direction where there is one only if that has chunks, which no Reply of
 /// ours has been offered. What it finds has to be decoded all the same.

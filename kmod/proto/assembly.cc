@@ -85,8 +85,7 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 	const wire::ReadList &reads = call.chunks.reads;
 	if (reads.count() > limits.segments || room_segments(call.chunks) > limits.room_segments)
 		return std::unexpected(CallError::too_many_segments);
-	const wire::ReturnedChunks returned{call.chunks.writes, {}, call.chunks.reply};
-	if (RPCRDMA_V1_FIXED_SIZE + returned.size() > limits.reply_threshold)
+	if (wire::header_size(call.version, {call.chunks.writes, {}, call.chunks.reply}) > limits.reply_threshold)
 		return std::unexpected(CallError::no_room_for_reply);
 	if (!call.is_long && has_position_zero(reads))
 		return std::unexpected(CallError::position_zero_beside_payload);

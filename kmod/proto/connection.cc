@@ -31,6 +31,15 @@ Agreement agree(const wire::PrivateData &requester, const wire::PrivateData &res
 	};
 }
 
+Terms Agreement::terms(wire::Version version) const noexcept
+{
+	if (version == wire::Version::one)
+		return {version, inline_thresholds};
+	return {version,
+		{.call = std::max(inline_thresholds.call, RPCRDMA_V2_DEFAULT_INLINE),
+		 .reply = std::max(inline_thresholds.reply, RPCRDMA_V2_DEFAULT_INLINE)}};
+}
+
 ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept
 {
 	switch (event) {

@@ -12,9 +12,14 @@ namespace rpcordma::proto {
 
 /// What holds for the life of one connection (RFC 8797, 4).
 struct Agreement {
+	/// Those of version 1.
 	InlineThresholds inline_thresholds;
 	/// Both peers set the R field.
 	bool remote_invalidation;
+
+	/// Version 2's inline thresholds are never below its own default, which every peer that speaks it supports
+	/// (draft-cel-nfsv4-rpcrdma-version-two-01, 2.3).
+	[[nodiscard]] Terms terms(wire::Version version) const noexcept;
 };
 
 /// The requester's view: its own private data and the responder's.

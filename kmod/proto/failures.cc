@@ -46,7 +46,7 @@ Transaction transaction_of(Requester requester, const Call &call, wire::Bytes me
 	Digest digest;
 	digest.add(std::to_underlying(requester));
 	digest.add(std::to_underlying(call.xid));
-	digest.add(header.subspan(RPCRDMA_V1_FIXED_SIZE));
+	digest.add(header.subspan(wire::front_size(call.version)));
 	return Transaction{digest.value()};
 }
 

@@ -6,11 +6,13 @@
 namespace rpcordma::proto {
 namespace {
 
+using wire::Direction;
+
 Dropped undecodable(const wire::FixedFields &fixed, wire::Error error) noexcept
 {
 	if (error == wire::Error::unsupported_version)
 		return Dropped::unsupported_version;
-	if (fixed.type == RPCRDMA_V1_ERROR)
+	if (fixed.is_error())
 		return Dropped::undecodable_error;
 	return Dropped::undecodable_header;
 }
@@ -22,33 +24,45 @@ bool is_reserved(const wire::Body &body) noexcept
 
 } // namespace
 
-Received classify_received(wire::Bytes message) noexcept
+Received classify_received(wire::Bytes message, wire::Version highest) noexcept
 {
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
 	if (!fixed)
 		return Dropped::too_short;
 	/* An RDMA_ERROR with ERR_CHUNK is whole with 20 bytes. */
-	if (message.size() < wire::smallest_header && fixed->type != RPCRDMA_V1_ERROR)
+	if (message.size() < wire::smallest_header && !fixed->is_error())
 		return Dropped::too_short;
 
 	const auto body = wire::decode_body(*fixed, reader);
 	if (!body)
 		return undecodable(*fixed, body.error());
+	/* A version that is not spoken can say one thing only: that others are. */
+	if (!is_spoken(fixed->version, highest) && !std::holds_alternative<wire::VersionError>(*body))
+		return Dropped::unsupported_version;
 	if (is_reserved(*body))
 		return Dropped::reserved_type;
+	if (std::holds_alternative<wire::OptionError>(*body))
+		return Dropped::option_error;
 
-	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && is_of_type(msg->payload, MessageType::call))
-		return Call{fixed->xid, fixed->credits, msg->chunks, false, msg->payload};
-	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && !nomsg->chunks.reads.empty())
-		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}};
-	return ForCall{fixed->xid, fixed->credits, *body};
+	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && direction_of(*msg) == Direction::call)
+		return Call{fixed->xid, fixed->credits, msg->chunks,
+			    false,	msg->payload,	wire::Version{fixed->version}};
+	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && direction_of(*nomsg) == Direction::call)
+		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}, wire::Version{fixed->version}};
+	if (const auto *optional = std::get_if<wire::Optional>(&*body)) {
+		if (optional->direction == Direction::reply)
+			return Dropped::optional_reply;
+		return Refused{fixed->xid, fixed->version, Refusal::option};
+	}
+	return ForCall{fixed->xid, fixed->credits, *body, fixed->version};
 }
 
 std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept
 {
-	if (const auto *msg = std::get_if<wire::Msg>(&message.body);
-	    msg && is_of_type(msg->payload, MessageType::reply))
+	if (message.version == RPCRDMA_V2)
+		return message.credits;
+	if (const auto *msg = std::get_if<wire::Msg>(&message.body); msg && goes(msg->payload, Direction::reply))
 		return message.credits;
 	// A Call would have had a Read list.
 	if (std::holds_alternative<wire::NoMsg>(message.body))

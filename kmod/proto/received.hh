@@ -17,6 +17,8 @@ struct ForCall {
 	/// As it came: see grant_of().
 	std::uint32_t credits;
 	wire::Body body;
+	/// Of an RDMA_ERROR with ERR_VERS, any.
+	std::uint32_t version = RPCRDMA_V1;
 };
 
 /// What a requester has to discard silently: counted, traced and forgotten.
@@ -27,31 +29,36 @@ enum class Dropped : std::uint8_t {
 	unsupported_version,
 	/// An RDMA_ERROR that cannot be decoded (RFC 8166, 4.5).
 	undecodable_error,
-	/// A header of version 1 that cannot be decoded, of an unknown type, say (RFC 8166, 4.5).
+	/// A header that cannot be decoded, of an unknown type, say (RFC 8166, 4.5).
 	undecodable_header,
 	/// RDMA_MSGP or RDMA_DONE (RFC 8166, 4.6.1, 4.6.2).
 	reserved_type,
+	/// An ERR_INVAL_OPTION, where no optional message is ever sent: it says nothing of the call that has its XID.
+	option_error,
+	/// An optional message in direction REPLY whose type is not known: see Ignored::optional_reply.
+	optional_reply,
 };
 
 /// For trace events and the log: scripts look for these words (Documentation/administration.rst).
 [[nodiscard]] inline const char *name_of(Dropped reason) noexcept
 {
-	static constexpr const char *names[] = {"shorter than a header", "unsupported version",
-						"undecodable RDMA_ERROR", "undecodable header",
-						"RDMA_MSGP or RDMA_DONE"};
+	static constexpr const char *names[] = {"shorter than a header",    "unsupported version",
+						"undecodable RDMA_ERROR",   "undecodable header",
+						"RDMA_MSGP or RDMA_DONE",   "ERR_INVAL_OPTION",
+						"unknown option in a reply"};
 	return names[std::to_underlying(reason)];
 }
 
-/// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at.
-using Received = std::variant<ForCall, Call, Dropped>;
+/// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at. Refused
+/// is an optional message in direction CALL whose type is not known.
+using Received = std::variant<ForCall, Call, Refused, Dropped>;
 
-/// Decodes a message and finds what it is. RDMA_MSG's direction is that of the RPC message that it carries; RDMA_NOMSG
-/// with a Read list is a Call, because only a Call has one (RFC 8166, 3.4.5).
-[[nodiscard]] Received classify_received(wire::Bytes message) noexcept;
+/// Decodes a message and finds what it is. `highest` is the highest version that may have been spoken on the connection.
+[[nodiscard]] Received classify_received(wire::Bytes message, wire::Version highest) noexcept;
 
 /// The grant that the message carries, once it is known to be for a call of ours. None where nothing in the message says
-/// that it is a Reply, RDMA_ERROR above all: it might answer the other direction as well, and then its credit value has
-/// to be ignored (RFC 8167, 4.1).
+/// that it is a Reply, version 1's RDMA_ERROR above all: it might answer the other direction as well, and then its credit value
+/// has to be ignored (RFC 8167, 4.1). Version 2's is always one (draft-cel-nfsv4-rpcrdma-version-two-01, 4.2.2).
 [[nodiscard]] std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept;
 
 } // namespace rpcordma::proto

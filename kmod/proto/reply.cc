@@ -116,7 +116,7 @@ std::expected<void, ReplyError> payload_is_reply(wire::Bytes payload, wire::Xid 
 		return std::unexpected(ReplyError::payload_too_short);
 	if (wire::Xid{wire::load_u32(payload.first<wire::xdr_unit>())} != xid)
 		return std::unexpected(ReplyError::xid_mismatch);
-	if (!is_of_type(payload, MessageType::reply))
+	if (!goes(payload, wire::Direction::reply))
 		return std::unexpected(ReplyError::not_a_reply);
 	return {};
 }
@@ -125,7 +125,7 @@ FailureReply::FailureReply(wire::Xid xid, Failure failure) noexcept
 	: bytes_{}
 	, size_(failure == Failure::version_denied ? bytes_.size() : wire::xdr_unit)
 {
-	const std::array<std::uint32_t, 4> words{std::to_underlying(xid), std::to_underlying(MessageType::reply),
+	const std::array<std::uint32_t, 4> words{std::to_underlying(xid), std::to_underlying(wire::Direction::reply),
 						 rpc_denied, rpc_mismatch};
 	for (std::size_t i = 0; i < words.size(); ++i)
 		wire::store_u32(std::span(bytes_).subspan(i * wire::xdr_unit).first<wire::xdr_unit>(), words[i]);

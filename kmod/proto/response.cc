@@ -76,15 +76,17 @@ std::uint32_t reduced_size(std::uint32_t size, std::span<const Item> items) noex
 }
 
 std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, const ReducedItems &items,
-						    const wire::Chunks &chunks, std::uint32_t threshold) noexcept
+						    const wire::Chunks &chunks, wire::Version version,
+						    std::uint32_t threshold) noexcept
 {
 	if (!items.can_be_sent())
 		return std::unexpected(ReplyPlanError::item_too_long);
-	return plan_reply(size, items.span(), chunks, threshold);
+	return plan_reply(size, items.span(), chunks, version, threshold);
 }
 
 std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::span<const Item> items,
-						    const wire::Chunks &chunks, std::uint32_t threshold) noexcept
+						    const wire::Chunks &chunks, wire::Version version,
+						    std::uint32_t threshold) noexcept
 {
 	const bool all_within = std::all_of(items.begin(), items.end(), [size](const Item &item) {
 		return std::uint64_t{item.offset} + item.length <= size;
@@ -92,8 +94,7 @@ std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::spa
 	if (!all_within)
 		return std::unexpected(ReplyPlanError::fits_nowhere);
 	const std::uint32_t reduced = reduced_size(size, items);
-	const wire::ReturnedChunks returned{chunks.writes, {}, chunks.reply};
-	const std::uint64_t header = RPCRDMA_V1_FIXED_SIZE + returned.size();
+	const std::uint64_t header = wire::header_size(version, {chunks.writes, {}, chunks.reply});
 
 	if (header + reduced <= threshold)
 		return ReplyPlan{ReplyTransfer::short_reply, reduced};

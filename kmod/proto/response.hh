@@ -134,11 +134,12 @@ enum class ReplyPlanError : std::uint8_t {
 }
 
 /// Chooses how a Reply of `size` bytes travels, whose `items` travel by Write chunks. A message is preferred: it costs
-/// no RDMA Write. `threshold` is the largest Reply in a message, header included (RFC 8166, 3.3.2).
-[[nodiscard]] std::expected<ReplyPlan, ReplyPlanError>
-plan_reply(std::uint32_t size, const ReducedItems &items, const wire::Chunks &chunks, std::uint32_t threshold) noexcept;
+/// no RDMA Write. `threshold` is the largest Reply in a message, header included (RFC 8166, 3.3.2); `version` is the Call's.
+[[nodiscard]] std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, const ReducedItems &items,
+								  const wire::Chunks &chunks, wire::Version version,
+								  std::uint32_t threshold) noexcept;
 [[nodiscard]] std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::span<const Item> items,
-								  const wire::Chunks &chunks,
+								  const wire::Chunks &chunks, wire::Version version,
 								  std::uint32_t threshold) noexcept;
 
 } // namespace rpcordma::proto

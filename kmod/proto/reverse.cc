@@ -20,8 +20,8 @@ constexpr std::uint32_t program_unavailable = 1;
 std::optional<ReversePlan> plan_reverse_call(std::uint32_t call_size, std::uint32_t reply_size,
 					     const ReverseRoom &room) noexcept
 {
-	const auto fits = [](std::uint64_t size, std::uint32_t reply_chunks, std::uint32_t threshold) {
-		return RPCRDMA_V1_FIXED_SIZE + wire::chunks_size(0, 0, reply_chunks) + size <= threshold;
+	const auto fits = [&room](std::uint64_t size, std::uint32_t reply_chunks, std::uint32_t threshold) {
+		return wire::header_size(room.version, 0, 0, reply_chunks) + size <= threshold;
 	};
 	const bool always = room.chunks == ReverseChunks::always;
 	const bool may = room.chunks != ReverseChunks::never;
@@ -35,9 +35,9 @@ std::optional<ReversePlan> plan_reverse_call(std::uint32_t call_size, std::uint3
 bool may_answer_reverse_call(const wire::Header &message) noexcept
 {
 	if (const auto *msg = std::get_if<wire::Msg>(&message.body))
-		return !payload_is_call(msg->payload, message.fixed.xid);
+		return direction_of(*msg) == wire::Direction::reply;
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&message.body))
-		return nomsg->chunks.reads.empty();
+		return direction_of(*nomsg) == wire::Direction::reply;
 	return std::holds_alternative<wire::ChunkError>(message.body) ||
 	       std::holds_alternative<wire::VersionError>(message.body);
 }
@@ -46,9 +46,10 @@ std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept
 {
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
-	if (!fixed || fixed->type != RPCRDMA_V1_ERROR) [[likely]]
+	if (!fixed || !fixed->is_error()) [[likely]]
 		return std::nullopt;
-	if (!wire::decode(message))
+	const auto header = wire::decode(message);
+	if (!header || std::holds_alternative<wire::OptionError>(header->body))
 		return std::nullopt;
 	return fixed->xid;
 }
@@ -56,7 +57,7 @@ std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept
 UnservedReply unserved_reply(wire::Xid call) noexcept
 {
 	const std::array<std::uint32_t, 6> words{
-		std::to_underlying(call), std::to_underlying(MessageType::reply), rpc_accepted, auth_none, 0,
+		std::to_underlying(call), std::to_underlying(wire::Direction::reply), rpc_accepted, auth_none, 0,
 		program_unavailable};
 	UnservedReply reply{};
 	for (std::size_t i = 0; i < words.size(); ++i)

@@ -34,6 +34,8 @@ struct ReverseRoom {
 	ReverseChunks chunks;
 	/// The peer can read.
 	bool reads;
+	/// That of the Call.
+	wire::Version version = wire::Version::one;
 };
 
 /// Chooses how a Call of `call_size` bytes travels whose Reply has no more than `reply_size`. None where the Call fits no
@@ -42,8 +44,7 @@ struct ReverseRoom {
 [[nodiscard]] std::optional<ReversePlan> plan_reverse_call(std::uint32_t call_size, std::uint32_t reply_size,
 							   const ReverseRoom &room) noexcept;
 
-/// Whether a message that has the XID of such a Call may be the answer to it: an RDMA_MSG without a Call, an RDMA_NOMSG
-/// without a Read list (a Long Call of the forward direction has one), or an RDMA_ERROR.
+/// Whether a message that has the XID of such a Call may be the answer to it: one in direction REPLY, or an RDMA_ERROR.
 [[nodiscard]] bool may_answer_reverse_call(const wire::Header &message) noexcept;
 
 /// The XID of the Call that an RDMA_ERROR ends (rfc5666bis-04, 5.5); none where the message is something else, or an error

@@ -6,13 +6,6 @@
 namespace rpcordma::proto {
 namespace {
 
-/// The size of a header with these numbers of segments. As wide as it takes: the numbers can be anything.
-constexpr std::uint64_t header_size(std::uint32_t reads, std::uint32_t write_segments,
-				    std::uint32_t reply_segments) noexcept
-{
-	return RPCRDMA_V1_FIXED_SIZE + wire::chunks_size(reads, write_segments, reply_segments);
-}
-
 /// Whether the pages may leave the Payload stream, and there are segments to carry them.
 constexpr bool is_reducible(const Stream &stream, SegmentCounts segments, Reduction reduction) noexcept
 {
@@ -20,14 +13,16 @@ constexpr bool is_reducible(const Stream &stream, SegmentCounts segments, Reduct
 }
 
 /// The Reply's header carries back the chunk that was offered, so that its size is known beforehand.
-ReplyRoom choose_reply_room(const Stream &reply, SegmentCounts segments, std::uint32_t threshold,
+ReplyRoom choose_reply_room(const Stream &reply, SegmentCounts segments, const Terms &terms,
 			    Reduction reduction) noexcept
 {
-	if (header_size(0, 0, 0) + reply.size() <= threshold)
+	const std::uint32_t threshold = terms.thresholds.reply;
+	if (wire::header_size(terms.version, 0, 0, 0) + reply.size() <= threshold)
 		return ReplyRoom::inline_message;
 	// The tail is counted whole: the padding of an item whose length is not known yet might be none.
 	const std::uint64_t reduced = std::uint64_t{reply.head} + reply.tail;
-	if (is_reducible(reply, segments, reduction) && header_size(0, segments.pages, 0) + reduced <= threshold)
+	if (is_reducible(reply, segments, reduction) &&
+	    wire::header_size(terms.version, 0, segments.pages, 0) + reduced <= threshold)
 		return ReplyRoom::write_chunk;
 	return ReplyRoom::reply_chunk;
 }
@@ -56,10 +51,11 @@ constexpr bool is_read_chunk_position(std::uint32_t position) noexcept
 } // namespace
 
 std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments, const Stream &reply,
-					     SegmentCounts reply_segments, InlineThresholds thresholds,
+					     SegmentCounts reply_segments, const Terms &terms,
 					     Reduction reduction) noexcept
 {
-	const ReplyRoom room = choose_reply_room(reply, reply_segments, thresholds.reply, reduction);
+	const std::uint32_t threshold = terms.thresholds.call;
+	const ReplyRoom room = choose_reply_room(reply, reply_segments, terms, reduction);
 	const ReplySegments offered = reply_room_segments(room, reply_segments);
 	const auto plan = [&](CallTransfer transfer, std::uint32_t reads, std::uint64_t header, std::uint32_t tail_skip,
 			      std::uint64_t inline_size) {
@@ -72,20 +68,22 @@ std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts c
 			    .room_segments = offered.write + offered.reply};
 	};
 
-	const std::uint64_t inline_header = header_size(0, offered.write, offered.reply);
-	if (inline_header + call.size() <= thresholds.call)
+	const std::uint64_t inline_header = wire::header_size(terms.version, 0, offered.write, offered.reply);
+	if (inline_header + call.size() <= threshold)
 		return plan(CallTransfer::inline_message, 0, inline_header, 0, call.size());
 
 	// A reduced item takes its roundup padding with it (RFC 8166, 3.4.4.4).
-	const std::uint64_t chunk_header = header_size(call_segments.pages, offered.write, offered.reply);
+	const std::uint64_t chunk_header =
+		wire::header_size(terms.version, call_segments.pages, offered.write, offered.reply);
 	const std::uint32_t tail_skip = std::min(wire::roundup_padding(call.pages), call.tail);
 	const std::uint64_t reduced = std::uint64_t{call.head} + call.tail - tail_skip;
 	if (is_reducible(call, call_segments, reduction) && is_read_chunk_position(call.head) &&
-	    chunk_header + reduced <= thresholds.call)
+	    chunk_header + reduced <= threshold)
 		return plan(CallTransfer::read_chunk, call_segments.pages, chunk_header, tail_skip, reduced);
 
-	const std::uint64_t long_header = header_size(call_segments.whole, offered.write, offered.reply);
-	if (long_header <= thresholds.call)
+	const std::uint64_t long_header =
+		wire::header_size(terms.version, call_segments.whole, offered.write, offered.reply);
+	if (long_header <= threshold)
 		return plan(CallTransfer::position_zero, call_segments.whole, long_header, 0, 0);
 	return std::unexpected(PlanError::header_too_large);
 }

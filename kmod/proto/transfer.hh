@@ -6,7 +6,7 @@
 #include <expected>
 #include <utility>
 
-#include "wire/chunk.hh"
+#include "wire/header.hh"
 
 namespace rpcordma::proto {
 
@@ -32,6 +32,12 @@ struct SegmentCounts {
 struct InlineThresholds {
 	std::uint32_t call;
 	std::uint32_t reply;
+};
+
+/// What both peers keep to in one version.
+struct Terms {
+	wire::Version version;
+	InlineThresholds thresholds;
 };
 
 /// Whether data items may leave the Payload stream at all.
@@ -106,7 +112,7 @@ enum class PlanError : std::uint8_t {
 /// `reply` says the largest Reply that can come.
 [[nodiscard]] std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments,
 							   const Stream &reply, SegmentCounts reply_segments,
-							   InlineThresholds thresholds, Reduction reduction) noexcept;
+							   const Terms &terms, Reduction reduction) noexcept;
 
 /// Where the bytes of a Reply go in the room that the upper layer gave for it, in bytes.
 struct Placement {

@@ -47,7 +47,7 @@ int Calls::receive(svc_rqst *rqst) noexcept
 
 int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 {
-	const proto::Arrival arrival = proto::classify_arrival(buffer.message());
+	const proto::Arrival arrival = proto::classify_arrival(buffer.message(), connection_.highest_version());
 
 	if (const auto *const call = std::get_if<proto::Call>(&arrival)) [[likely]]
 		return take(*call, buffer, rqst);
@@ -58,7 +58,7 @@ int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 	}
 	const auto *const ignored = std::get_if<proto::Ignored>(&arrival);
 	rpcordma_trace_message_dropped(connection_.peer(), static_cast<u32>(buffer.message().size()),
-				       ignored ? name_of(*ignored) : "reply in the reverse direction");
+				       name_of(ignored ? *ignored : proto::Ignored::reply));
 	backlog_.dismiss(buffer);
 	return 0;
 }
@@ -81,7 +81,7 @@ int Calls::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rq
 				   page_limit),
 		.segments = std::min(most_segments, endpoint.capacity().read_segments),
 		.room_segments = most_segments,
-		.reply_threshold = endpoint.agreement().inline_thresholds.reply,
+		.reply_threshold = endpoint.agreement().terms(message.version).thresholds.reply,
 		.eligible_only = true,
 	};
 	const auto assembly = proto::Assembly::of(call->call, limits);

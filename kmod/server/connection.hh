@@ -46,6 +46,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] const sockaddr *peer() noexcept;
 	[[nodiscard]] proto::Requester requester() const noexcept { return requester_; }
 	[[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(); }
+	/* The highest version that is accepted. */
+	[[nodiscard]] wire::Version highest_version() const noexcept { return wire::Version::one; }
+	/* That of the last Call, for the reverse direction. */
+	[[nodiscard]] wire::Version version() const noexcept { return wire::Version::one; }
 	/* Says whether a Call counts as one from a reserved port. */
 	void judge_port(svc_rqst *rqst) const noexcept { rpcordma_rqst_set_secure(rqst, has_secure_port_); }
 

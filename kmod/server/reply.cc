@@ -69,8 +69,9 @@ int Replies::send(svc_rqst *rqst) noexcept
 	/* The upper layer may have named an item, and given it up for lack of room. */
 	call.items.end_at(reply_size);
 	correct_offsets(call.items.span(), field::svc_rqst::rq_res(rqst));
-	const auto plan = proto::plan_reply(reply_size, call.items, call.call.chunks,
-					    connection_.endpoint().agreement().inline_thresholds.reply);
+	const auto plan =
+		proto::plan_reply(reply_size, call.items, call.call.chunks, call.call.version,
+				  connection_.endpoint().agreement().terms(call.call.version).thresholds.reply);
 	if (!plan) {
 		refuse(call, name_of(plan.error()));
 		return 0;
@@ -143,8 +144,8 @@ std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto:
 	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
 					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
 	const std::uint32_t credits = connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false));
-	const auto header = is_long ? wire::encode_returned_nomsg(message, call.call.xid, credits, chunks) :
-				      wire::encode_returned_msg(message, call.call.xid, credits, chunks);
+	const auto header = wire::encode(
+		message, {call.call.xid, call.call.version, credits, wire::Direction::reply, is_long}, chunks);
 	/* The plan has made sure of it. */
 	if (!header)
 		bug("a reply's header is too long");
@@ -231,7 +232,7 @@ void Replies::pushed(Push &push) noexcept
 void Replies::refuse(ServedCall &call, const char *reason) noexcept
 {
 	rpcordma_trace_call_refused(connection_.peer(), static_cast<u32>(call.call.xid), reason);
-	refuse(proto::Refused{call.call.xid, RPCRDMA_V1, proto::Refusal::malformed},
+	refuse(proto::Refused{call.call.xid, std::to_underlying(call.call.version), proto::Refusal::malformed},
 	       std::exchange(call.is_outstanding, false));
 }
 
@@ -243,11 +244,7 @@ void Replies::refuse(const proto::Refused &message, bool is_outstanding) noexcep
 	if (!buffer)
 		return connection_.endpoint().lose("memory", "for a message");
 	const std::uint32_t credits = connection_.calls().backlog().settle(is_outstanding);
-	const auto size =
-		message.with == proto::Refusal::version ?
-			wire::encode_error(buffer->bytes(), message.xid, message.version, credits,
-					   wire::VersionError{RPCRDMA_V1, RPCRDMA_V1}) :
-			wire::encode_error(buffer->bytes(), message.xid, message.version, credits, wire::ChunkError{});
+	const auto size = proto::encode_refusal(buffer->bytes(), message, credits, connection_.highest_version());
 	/* The smallest of messages fits the smallest of buffers. */
 	if (!post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), message.xid, {}, nullptr))
 		connection_.endpoint().lose("memory", "for a message");

@@ -21,14 +21,14 @@ void set_window(rpc_xprt *xprt, std::uint32_t calls) noexcept
 }
 
 /* Writes the header, and what follows it in a message; returns the size of both. */
-std::uint32_t fill(const proto::ReversePlan &plan, rpc_rqst *rqst, const OfferedCall *offered,
+std::uint32_t fill(const proto::ReversePlan &plan, wire::Version version, rpc_rqst *rqst, const OfferedCall *offered,
 		   std::span<std::byte> message) noexcept
 {
 	const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
 	const wire::Xid xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
 	const wire::ChunksToSend chunks = offered ? offered->chunks() : wire::ChunksToSend{};
-	const auto header = plan.is_long ? wire::encode_nomsg(message, xid, reverse_credits, chunks) :
-					   wire::encode_msg(message, xid, reverse_credits, chunks);
+	const auto header =
+		wire::encode(message, {xid, version, reverse_credits, wire::Direction::call, plan.is_long}, chunks);
 	/* The plan has made sure of it. */
 	if (!header)
 		bug("a reverse call's header is too long");
@@ -102,9 +102,12 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 		return -kernel::ENOTCONN;
 	const unsigned int size = field::xdr_buf::len(&field::rpc_rqst::rq_snd_buf(rqst));
 	const wire::Xid xid{__builtin_bswap32(field::rpc_rqst::rq_xid(rqst))};
-	const auto plan = proto::plan_reverse_call(
-		size, static_cast<std::uint32_t>(field::rpc_rqst::rq_rcvsize(rqst)),
-		{.thresholds = endpoint.agreement().inline_thresholds, .chunks = chunks_.load(), .reads = has_reads_});
+	const wire::Version version = connection_.version();
+	const auto plan = proto::plan_reverse_call(size, static_cast<std::uint32_t>(field::rpc_rqst::rq_rcvsize(rqst)),
+						   {.thresholds = endpoint.agreement().terms(version).thresholds,
+						    .chunks = chunks_.load(),
+						    .reads = has_reads_,
+						    .version = version});
 	if (!plan)
 		return -kernel::EMSGSIZE;
 	bool some_return;
@@ -149,7 +152,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 			return -kernel::ENOBUFS;
 		}
 	}
-	const std::uint32_t message_size = fill(*plan, rqst, offered.get(), buffer->bytes());
+	const std::uint32_t message_size = fill(*plan, version, rqst, offered.get(), buffer->bytes());
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
 	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += size;
 	rpcordma_trace_reverse_call_sent(
@@ -209,7 +212,7 @@ bool ReverseRequester::take(const verbs::ReceiveBuffer &buffer) noexcept
 	}
 	if (!proto::may_be_reverse_reply(message))
 		return false;
-	const proto::Arrival arrival = proto::classify_arrival(message);
+	const proto::Arrival arrival = proto::classify_arrival(message, connection_.highest_version());
 	const auto *const reply = std::get_if<proto::ReverseReply>(&arrival);
 	if (!reply)
 		return false;

@@ -1,53 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/header.hh"
 
+#include "wire/v1.hh"
+#include "wire/v2.hh"
+
 namespace rpcordma::wire {
 namespace {
 
-Result<Body> decode_msgp(Reader &reader) noexcept
-{
-	const std::uint32_t align = TRY(reader.u32());
-	const std::uint32_t threshold = TRY(reader.u32());
-	const Chunks chunks = TRY(Chunks::decode(reader));
-	return MsgP{align, threshold, chunks, reader.rest()};
-}
-
-Result<Body> decode_version_error(Reader &reader) noexcept
-{
-	const std::uint32_t low = TRY(reader.u32());
-	const std::uint32_t high = TRY(reader.u32());
-	return VersionError{low, high};
-}
-
-Result<Body> decode_error(Reader &reader) noexcept
-{
-	const std::uint32_t code = TRY(reader.u32());
-	switch (code) {
-	case RPCRDMA_V1_ERR_VERS:
-		return decode_version_error(reader);
-	case RPCRDMA_V1_ERR_CHUNK:
-		return ChunkError{};
-	default:
-		return std::unexpected(Error::unknown_error_code);
-	}
-}
-
-/// The one message that can be understood whatever its version: only the ERR_VERS arm of RDMA_ERROR is immutable
-/// (rfc5666bis-04, 5.1.3).
+/// The one message that can be understood whatever its version.
 Result<Body> decode_other_version(const FixedFields &fixed, Reader &reader) noexcept
 {
-	if (fixed.type != RPCRDMA_V1_ERROR || TRY(reader.u32()) != RPCRDMA_V1_ERR_VERS)
+	if (!fixed.is_error() || TRY(reader.u32()) != RPCRDMA_V1_ERR_VERS)
 		return std::unexpected(Error::unsupported_version);
-	return decode_version_error(reader);
+	return TRY(VersionError::decode(reader));
 }
+static_assert(RPCRDMA_V1_ERROR == RPCRDMA_V2_ERROR && RPCRDMA_V1_ERR_VERS == RPCRDMA_V2_ERR_VERS);
 
 template <typename Lists>
-Result<std::size_t> encode_with_chunks(MutableBytes room, const FixedFields &fixed, const Lists &chunks) noexcept
+Result<std::size_t> encode_header(MutableBytes room, const Front &front, const Lists &chunks) noexcept
+{
+	Writer writer(room);
+	TRY(front.version == Version::one ? v1::encode(front, writer) : v2::encode(front, writer));
+	TRY(chunks.encode(writer));
+	return writer.size();
+}
+
+/// RDMA_ERROR and its code.
+Result<Writer> begin_error(MutableBytes room, const FixedFields &fixed, std::uint32_t code) noexcept
 {
 	Writer writer(room);
 	TRY(fixed.encode(writer));
-	TRY(chunks.encode(writer));
-	return writer.size();
+	TRY(writer.u32(code));
+	return writer;
 }
 
 } // namespace
@@ -73,25 +57,22 @@ Result<void> FixedFields::encode(Writer &writer) const noexcept
 	return {};
 }
 
+Result<VersionError> VersionError::decode(Reader &reader) noexcept
+{
+	const std::uint32_t low = TRY(reader.u32());
+	const std::uint32_t high = TRY(reader.u32());
+	return VersionError{low, high};
+}
+
 Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept
 {
-	if (fixed.version != RPCRDMA_V1)
-		return decode_other_version(fixed, reader);
-	switch (fixed.type) {
-	case RPCRDMA_V1_MSG: {
-		const Chunks chunks = TRY(Chunks::decode(reader));
-		return Msg{chunks, reader.rest()};
-	}
-	case RPCRDMA_V1_NOMSG:
-		return NoMsg{TRY(Chunks::decode(reader))};
-	case RPCRDMA_V1_MSGP:
-		return decode_msgp(reader);
-	case RPCRDMA_V1_DONE:
-		return Done{};
-	case RPCRDMA_V1_ERROR:
-		return decode_error(reader);
+	switch (fixed.version) {
+	case RPCRDMA_V1:
+		return v1::decode_body(fixed.type, reader);
+	case RPCRDMA_V2:
+		return v2::decode_body(fixed.type, reader);
 	default:
-		return std::unexpected(Error::unknown_type);
+		return decode_other_version(fixed, reader);
 	}
 }
 
@@ -102,34 +83,20 @@ Result<Header> decode(Bytes message) noexcept
 	return Header{fixed, TRY(decode_body(fixed, reader))};
 }
 
-Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits, const ChunksToSend &chunks) noexcept
+Result<std::size_t> encode(MutableBytes room, const Front &front, const ChunksToSend &chunks) noexcept
 {
-	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_MSG}, chunks);
+	return encode_header(room, front, chunks);
 }
 
-Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits, const ChunksToSend &chunks) noexcept
+Result<std::size_t> encode(MutableBytes room, const Front &front, const ReturnedChunks &chunks) noexcept
 {
-	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
-}
-
-Result<std::size_t> encode_returned_msg(MutableBytes room, Xid xid, std::uint32_t credits,
-					const ReturnedChunks &chunks) noexcept
-{
-	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_MSG}, chunks);
-}
-
-Result<std::size_t> encode_returned_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
-					  const ReturnedChunks &chunks) noexcept
-{
-	return encode_with_chunks(room, {xid, RPCRDMA_V1, credits, RPCRDMA_V1_NOMSG}, chunks);
+	return encode_header(room, front, chunks);
 }
 
 Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,
 				 VersionError range) noexcept
 {
-	Writer writer(room);
-	TRY((FixedFields{xid, version, credits, RPCRDMA_V1_ERROR}.encode(writer)));
-	TRY(writer.u32(RPCRDMA_V1_ERR_VERS));
+	Writer writer = TRY(begin_error(room, {xid, version, credits, RPCRDMA_V1_ERROR}, RPCRDMA_V1_ERR_VERS));
 	TRY(writer.u32(range.low));
 	TRY(writer.u32(range.high));
 	return writer.size();
@@ -138,10 +105,13 @@ Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t versi
 Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,
 				 ChunkError) noexcept
 {
-	Writer writer(room);
-	TRY((FixedFields{xid, version, credits, RPCRDMA_V1_ERROR}.encode(writer)));
-	TRY(writer.u32(RPCRDMA_V1_ERR_CHUNK));
-	return writer.size();
+	static_assert(RPCRDMA_V1_ERR_CHUNK == RPCRDMA_V2_ERR_BAD_HEADER);
+	return TRY(begin_error(room, {xid, version, credits, RPCRDMA_V1_ERROR}, RPCRDMA_V1_ERR_CHUNK)).size();
+}
+
+Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t credits, OptionError) noexcept
+{
+	return TRY(begin_error(room, {xid, RPCRDMA_V2, credits, RPCRDMA_V2_ERROR}, RPCRDMA_V2_ERR_INVAL_OPTION)).size();
 }
 
 } // namespace rpcordma::wire

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// The headers of RPC-over-RDMA version 1 (RFC 8166; rfc5666bis-04, 5.1): all message types, both ways.
+/// The transport header of a message, in any version of the protocol that has a codec: v1.hh, v2.hh. Which codec it is, the
+/// fixed fields say.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include "uapi/rpcrdma_v1.h"
+#include "uapi/rpcrdma_v2.h"
 #include "wire/chunk.hh"
 #include "wire/xdr.hh"
 
@@ -14,8 +17,20 @@ namespace rpcordma::wire {
 /// A transaction identifier, as a number (the kernel's rq_xid has it in network byte order).
 enum class Xid : std::uint32_t {};
 
-/// The size of the smallest header in bytes: fixed fields, and no chunks. A receiver discards what is shorter before it takes any
-/// field of it for one (RFC 8166, 4.5).
+/// The versions that there is a codec for.
+enum class Version : std::uint32_t { one = RPCRDMA_V1, two = RPCRDMA_V2 };
+
+/// Whether it is one of those up to `highest`.
+[[nodiscard]] constexpr bool is_spoken(std::uint32_t version, Version highest) noexcept
+{
+	return version >= std::to_underlying(Version::one) && version <= std::to_underlying(highest);
+}
+
+/// Which way the RPC message goes that a message carries or is about: RPC's msg_type (RFC 5531, 9).
+enum class Direction : std::uint32_t { call = RPCRDMA_V2_CALL, reply = RPCRDMA_V2_REPLY };
+
+/// The size in bytes of the smallest header of any version that carries an RPC message: version 1's without a chunk. A receiver
+/// discards what is shorter before it takes any field of it for one (RFC 8166, 4.5).
 inline constexpr std::size_t smallest_header = RPCRDMA_V1_FIXED_SIZE + chunks_size(0, 0, 0);
 
 /// The four fields that stand at the same place in every version of the protocol (rfc5666bis-04, 5.2).
@@ -27,6 +42,8 @@ struct FixedFields {
 	/// The header type: rdma_proc.
 	std::uint32_t type;
 
+	/// RDMA_ERROR, which is the same type in every version.
+	[[nodiscard]] constexpr bool is_error() const noexcept { return type == RPCRDMA_V1_ERROR; }
 	/// Errors: truncated.
 	[[nodiscard]] static Result<FixedFields> decode(Reader &reader) noexcept;
 	/// Errors: no_room.
@@ -37,57 +54,100 @@ struct FixedFields {
 struct Msg {
 	Chunks chunks;
 	Bytes payload;
+	/// None in version 1, whose header does not say it.
+	std::optional<Direction> direction = std::nullopt;
 };
 /// RDMA_NOMSG: a chunk holds the Payload stream. Bytes after the header are ignored.
 struct NoMsg {
 	Chunks chunks;
+	/// As in Msg.
+	std::optional<Direction> direction = std::nullopt;
 };
-/// RDMA_MSGP: reserved; never to be sent (rfc5666bis-04, 5.6.1).
+/// RDMA_MSGP, version 1: reserved; never to be sent (rfc5666bis-04, 5.6.1).
 struct MsgP {
 	std::uint32_t align;
 	std::uint32_t threshold;
 	Chunks chunks;
 	Bytes payload;
 };
-/// RDMA_DONE: reserved; never to be sent (rfc5666bis-04, 5.6.2).
+/// RDMA_DONE, version 1: reserved; never to be sent (rfc5666bis-04, 5.6.2).
 struct Done {};
-/// RDMA_ERROR with ERR_VERS: the versions that the peer supports, inclusive.
+/// RDMA_ERROR with ERR_VERS: the versions that the peer supports, inclusive. The same in every version.
 struct VersionError {
 	std::uint32_t low;
 	std::uint32_t high;
-};
-/// RDMA_ERROR with ERR_CHUNK: the peer could not make sense of a header, or no reply is possible.
-struct ChunkError {};
 
-using Body = std::variant<Msg, NoMsg, MsgP, Done, VersionError, ChunkError>;
+	/// Reads one after the error code. Errors: truncated.
+	[[nodiscard]] static Result<VersionError> decode(Reader &reader) noexcept;
+};
+/// RDMA_ERROR with ERR_CHUNK, or version 2's with ERR_BAD_HEADER: the peer could not make sense of a header, or no reply is
+/// possible.
+struct ChunkError {};
+/// Version 2's RDMA2_ERROR with ERR_INVAL_OPTION: the peer does not know the type of an optional message.
+struct OptionError {};
+/// Version 2's RDMA2_OPTIONAL (draft-cel-nfsv4-rpcrdma-version-two-01, 3.1).
+struct Optional {
+	Direction direction;
+	std::uint32_t type;
+	Bytes info;
+	/// All, part, or nothing of a Payload stream.
+	Bytes payload;
+};
+
+using Body = std::variant<Msg, NoMsg, MsgP, Done, VersionError, ChunkError, OptionError, Optional>;
 
 struct Header {
 	FixedFields fixed;
 	Body body;
 };
 
-/// Decodes what follows the fixed fields. `fixed.version` must have been looked at first: any other than 1 is
-/// unsupported_version, except for the ERR_VERS arm of RDMA_ERROR, which no version changes.
-/// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, unknown_error_code.
+/// Decodes what follows the fixed fields. A version without a codec is unsupported_version, except for the ERR_VERS arm of
+/// RDMA_ERROR, which no version changes (rfc5666bis-04, 5.1.3).
+/// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept;
 
 /// Decodes a whole received message. Errors: those of FixedFields::decode and decode_body.
 [[nodiscard]] Result<Header> decode(Bytes message) noexcept;
 
+/// What stands in front of the chunk lists.
+struct Front {
+	Xid xid;
+	Version version;
+	std::uint32_t credits;
+	Direction direction;
+	/// RDMA_NOMSG, not RDMA_MSG.
+	bool is_long;
+};
+
 /// Each writes one header to the front of `room` and returns its size in bytes. Errors: no_room.
-[[nodiscard]] Result<std::size_t> encode_msg(MutableBytes room, Xid xid, std::uint32_t credits,
-					     const ChunksToSend &chunks) noexcept;
-[[nodiscard]] Result<std::size_t> encode_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
-					       const ChunksToSend &chunks) noexcept;
+[[nodiscard]] Result<std::size_t> encode(MutableBytes room, const Front &front, const ChunksToSend &chunks) noexcept;
 /// The same for a responder, which gives the Call's chunks back.
-[[nodiscard]] Result<std::size_t> encode_returned_msg(MutableBytes room, Xid xid, std::uint32_t credits,
-						      const ReturnedChunks &chunks) noexcept;
-[[nodiscard]] Result<std::size_t> encode_returned_nomsg(MutableBytes room, Xid xid, std::uint32_t credits,
-							const ReturnedChunks &chunks) noexcept;
+[[nodiscard]] Result<std::size_t> encode(MutableBytes room, const Front &front, const ReturnedChunks &chunks) noexcept;
 /// `version` is that of the message that is answered (rfc5666bis-04, 5.5).
 [[nodiscard]] Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,
 					       VersionError range) noexcept;
 [[nodiscard]] Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,
 					       ChunkError) noexcept;
+/// Version 2 alone has it.
+[[nodiscard]] Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t credits, OptionError) noexcept;
+
+/// The number of bytes in front of the chunk lists.
+[[nodiscard]] constexpr std::size_t front_size(Version version) noexcept
+{
+	return version == Version::one ? RPCRDMA_V1_FIXED_SIZE : RPCRDMA_V1_FIXED_SIZE + xdr_unit;
+}
+
+/// The size in bytes of a header with these numbers of segments: see chunks_size().
+[[nodiscard]] constexpr std::size_t header_size(Version version, std::uint32_t reads, std::uint32_t write_segments,
+						std::uint32_t reply_segments) noexcept
+{
+	return front_size(version) + chunks_size(reads, write_segments, reply_segments);
+}
+
+/// The size in bytes of the header of a Reply.
+[[nodiscard]] inline std::size_t header_size(Version version, const ReturnedChunks &chunks) noexcept
+{
+	return front_size(version) + chunks.size();
+}
 
 } // namespace rpcordma::wire

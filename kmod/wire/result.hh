@@ -13,13 +13,15 @@ enum class Error : std::uint8_t {
 	truncated,
 	/// rdma_vers is not one that the decoder knows.
 	unsupported_version,
-	/// rdma_proc is none of version 1's header types.
+	/// rdma_proc is none of the version's header types.
 	unknown_type,
 	/// An XDR optional-data discriminator or boolean is neither 0 nor 1 (RFC 4506, 4.4 and 4.19).
 	bad_discriminator,
 	/// A counted array says that it has more elements than bytes are left for.
 	bad_count,
-	/// rdma_err is neither ERR_VERS nor ERR_CHUNK.
+	/// rdma_direction or rdma_optdir is neither CALL nor REPLY.
+	bad_direction,
+	/// rdma_err is none of the version's error codes.
 	unknown_error_code,
 	/// The output has no room for the item.
 	no_room,
