@@ -107,6 +107,7 @@ proto::ConnectOutcome Connector::make() noexcept
 			.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
 			.reverse_receives = owner_.reverse().begin_connection(),
 			.reverse_transfers = most_reverse_segments,
+			.highest_version = wire::Version::one,
 			.own = {.send_size = rpcordma_max_inline_write,
 				.receive_size = rpcordma_max_inline_read,
 				.remote_invalidation = true},
@@ -224,7 +225,8 @@ proto::InlineThresholds Connector::thresholds() noexcept
 {
 	kernel::Guard guard(lock_);
 	return endpoint_ ? endpoint_->agreement().inline_thresholds :
-			   proto::InlineThresholds{RPCRDMA_V1_DEFAULT_INLINE, RPCRDMA_V1_DEFAULT_INLINE};
+			   proto::InlineThresholds{proto::least_threshold(wire::Version::one),
+						   proto::least_threshold(wire::Version::one)};
 }
 
 unsigned long Connector::registrations_made() noexcept

@@ -6,6 +6,7 @@
 
 #include "entry/parts.h"
 #include "kernel/glue.h"
+#include "uapi/rpcrdma_v2.h"
 
 /* Accepted so that scripts go on working; what they chose is decided elsewhere (Documentation/administration.rst). */
 static unsigned int inline_write_padding;
@@ -19,6 +20,7 @@ static unsigned int most_inline = 65536;
 static unsigned int most_padding = PAGE_SIZE;
 static unsigned int least_strategy;
 static unsigned int most_strategy = 6;
+static unsigned int highest_version = RPCRDMA_V2;
 
 #define RANGED(name, variable, least, most)                                                            \
 	{                                                                                              \
@@ -85,6 +87,7 @@ static struct ctl_table server_table[] = {
 	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, &least_reads, &most_reads),
 	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, &never_chunks, &always_chunks),
 	RANGED("reserved_ports", rpcordma_svc_reserved_ports, SYSCTL_ZERO, SYSCTL_ONE),
+	RANGED("highest_version", rpcordma_svc_highest_version, SYSCTL_ONE, &highest_version),
 	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
 	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
 	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),

@@ -149,6 +149,8 @@ void rpcordma_rqst_set_secure(struct svc_rqst *rqst, bool secure);
 extern unsigned int rpcordma_slot_table_entries;
 extern unsigned int rpcordma_max_inline_read;
 extern unsigned int rpcordma_max_inline_write;
+extern unsigned int rpcordma_highest_version;
+extern unsigned int rpcordma_svc_highest_version;
 extern unsigned int rpcordma_svc_max_requests;
 extern unsigned int rpcordma_svc_max_req_size;
 extern unsigned int rpcordma_svc_max_reads;

@@ -33,11 +33,9 @@ Agreement agree(const wire::PrivateData &requester, const wire::PrivateData &res
 
 Terms Agreement::terms(wire::Version version) const noexcept
 {
-	if (version == wire::Version::one)
-		return {version, inline_thresholds};
+	const std::uint32_t least = least_threshold(version);
 	return {version,
-		{.call = std::max(inline_thresholds.call, RPCRDMA_V2_DEFAULT_INLINE),
-		 .reply = std::max(inline_thresholds.reply, RPCRDMA_V2_DEFAULT_INLINE)}};
+		{.call = std::max(inline_thresholds.call, least), .reply = std::max(inline_thresholds.reply, least)}};
 }
 
 ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept

@@ -10,6 +10,13 @@
 
 namespace rpcordma::proto {
 
+/// The inline threshold that every peer supports that speaks this version, in bytes (RFC 8166, 3.3.3;
+/// draft-cel-nfsv4-rpcrdma-version-two-01, 2.3).
+[[nodiscard]] constexpr std::uint32_t least_threshold(wire::Version version) noexcept
+{
+	return version == wire::Version::one ? RPCRDMA_V1_DEFAULT_INLINE : RPCRDMA_V2_DEFAULT_INLINE;
+}
+
 /// What holds for the life of one connection (RFC 8797, 4).
 struct Agreement {
 	/// Those of version 1.
@@ -17,8 +24,7 @@ struct Agreement {
 	/// Both peers set the R field.
 	bool remote_invalidation;
 
-	/// Version 2's inline thresholds are never below its own default, which every peer that speaks it supports
-	/// (draft-cel-nfsv4-rpcrdma-version-two-01, 2.3).
+	/// What was agreed, and never less than what the version itself promises.
 	[[nodiscard]] Terms terms(wire::Version version) const noexcept;
 };
 

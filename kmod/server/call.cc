@@ -87,6 +87,7 @@ int Calls::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rq
 	const auto assembly = proto::Assembly::of(call->call, limits);
 	if (!assembly)
 		return refuse(*call, name_of(assembly.error()));
+	connection_.spoken(message.version);
 	rpcordma_trace_call_received(connection_.peer(), static_cast<u32>(call->call.xid), name_of(assembly->shape()),
 				     call->call.credits, static_cast<u32>(call->call.payload.size()),
 				     chunks.reads.count(), assembly->size());

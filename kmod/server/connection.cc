@@ -57,6 +57,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 					     (Pages::most - 4) * proto::page_size)},
 		/* For a Read chunk and a Reply chunk each. */
 		.registrations = offers ? 2 * reverse_credits : 0,
+		.highest_version = highest_version_,
 		.own = {.send_size = rpcordma_svc_max_req_size,
 			.receive_size = rpcordma_svc_max_req_size,
 			.remote_invalidation = true},
@@ -96,6 +97,12 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 	requester_ = proto::requester_at(address);
 	const auto *const from = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id));
 	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
+}
+
+void Connection::change_version(wire::Version version) noexcept
+{
+	version_.store(version, std::memory_order_relaxed);
+	rpcordma_trace_version(peer(), std::to_underlying(version));
 }
 
 const sockaddr *Connection::peer() noexcept

@@ -47,15 +47,22 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] proto::Requester requester() const noexcept { return requester_; }
 	[[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(); }
 	/* The highest version that is accepted. */
-	[[nodiscard]] wire::Version highest_version() const noexcept { return wire::Version::one; }
-	/* That of the last Call, for the reverse direction. */
-	[[nodiscard]] wire::Version version() const noexcept { return wire::Version::one; }
+	[[nodiscard]] wire::Version highest_version() const noexcept { return highest_version_; }
+	/* That of the last Call, in which those of the reverse direction go as well. */
+	[[nodiscard]] wire::Version version() const noexcept { return version_.load(std::memory_order_relaxed); }
+	/* A Call has come in that version. */
+	void spoken(wire::Version version) noexcept
+	{
+		if (this->version() != version) [[unlikely]]
+			change_version(version);
+	}
 	/* Says whether a Call counts as one from a reserved port. */
 	void judge_port(svc_rqst *rqst) const noexcept { rpcordma_rqst_set_secure(rqst, has_secure_port_); }
 
     private:
 	[[nodiscard]] bool start(ConnectRequest &request) noexcept;
 	void set_addresses(rdma_cm_id *id) noexcept;
+	void change_version(wire::Version version) noexcept;
 	void begin_end() noexcept;
 	void end() noexcept;
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
@@ -71,6 +78,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	kernel::Opaque<work_struct> ending_;
 	std::atomic<bool> is_accepted_{false};
 	std::atomic<bool> is_ending_{false};
+	const wire::Version highest_version_{rpcordma_svc_highest_version};
+	std::atomic<wire::Version> version_{wire::Version::one};
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
 	Postings postings_{*this};

@@ -73,10 +73,11 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	if (!depths)
 		return cannot_use(device, depths.error());
 	capacity_ = {.credits = depths->credits, .segments = depths->segments};
+	const std::uint32_t least = proto::least_threshold(wishes.highest_version);
 	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
 						   .transfers = wishes.load.reverse_credits * wishes.reverse_transfers,
-						   .send_size = wishes.own.send_size,
-						   .receive_size = wishes.own.receive_size,
+						   .send_size = std::max(wishes.own.send_size, least),
+						   .receive_size = std::max(wishes.own.receive_size, least),
 						   .most_registrations = depths->registrations,
 						   .first_registrations = depths->segments,
 						   .first_receives = 1 + wishes.reverse_receives,
@@ -98,11 +99,12 @@ ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const A
 	const ReadDepths reads = read_depths_for(limits, depths->credits,
 						 rdma_rw_mr_factor(device, id_.port(), wishes.load.payload_pages()));
 	capacity_ = {.credits = depths->credits, .read_segments = rpcordma_is_iwarp(device) ? reads.segments : ~0u};
+	const std::uint32_t least = proto::least_threshold(wishes.highest_version);
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
 	const bool made = queues_.make(id_.get(), {.depths = *depths,
 						   .transfers = reads.registrations,
-						   .send_size = agreement().inline_thresholds.reply,
-						   .receive_size = own_.receive_size,
+						   .send_size = std::max(agreement().inline_thresholds.reply, least),
+						   .receive_size = std::max(own_.receive_size, least),
 						   .most_registrations = wishes.registrations,
 						   .first_registrations = wishes.registrations,
 						   .first_receives = std::min(depths->receive, first_receives),

@@ -20,6 +20,8 @@ struct EndpointWishes {
 	std::uint32_t reverse_receives;
 	/* RDMA Reads and Writes for the chunks of each of them. */
 	std::uint32_t reverse_transfers;
+	/* The highest version that may be spoken: buffers are large enough for all. */
+	wire::Version highest_version;
 	wire::PrivateData own;
 };
 
@@ -28,6 +30,8 @@ struct AcceptWishes {
 	ResponderLoad load;
 	/* Registrations, for chunks of the reverse direction. */
 	std::uint32_t registrations;
+	/* As in EndpointWishes. */
+	wire::Version highest_version;
 	wire::PrivateData own;
 };
 
