@@ -32,6 +32,7 @@ class OutgoingCall {
 		, endpoint_(transport.endpoint())
 		, rqst_(rqst)
 		, request_(Request::of(rqst))
+		, terms_(transport.negotiator().terms(endpoint_.agreement()))
 	{
 	}
 
@@ -71,6 +72,7 @@ class OutgoingCall {
 		if (rpcordma_traces_segments())
 			trace_advertised();
 		const std::uint32_t size = fill(buffer->bytes());
+		transport_.negotiator().sent(xid_of(rqst_), buffer->bytes().first(size));
 
 		count();
 		field::rpc_rqst::rq_xtime(rqst_) = ktime_get();
@@ -117,7 +119,7 @@ class OutgoingCall {
 	{
 		const auto plan = proto::plan_transfer(call.stream(kernel::XDRBUF_WRITE), call.segments(limits),
 						       reply.stream(kernel::XDRBUF_READ), reply.segments(limits),
-						       endpoint_.agreement().terms(version_), reduction_for(rqst_));
+						       terms_, reduction_for(rqst_));
 		if (!plan)
 			return impossible(name_of(plan.error()));
 		plan_ = *plan;
@@ -137,7 +139,7 @@ class OutgoingCall {
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
 		const wire::ChunksToSend chunks = request_.chunks();
 		const auto size = wire::encode(message,
-					       {xid_of(rqst_), version_, endpoint_.capacity().credits,
+					       {xid_of(rqst_), terms_.version, endpoint_.capacity().credits,
 						wire::Direction::call, plan_.call == CallTransfer::position_zero},
 					       chunks);
 		if (!size || *size != plan_.header_size)
@@ -191,7 +193,7 @@ class OutgoingCall {
 	verbs::Endpoint &endpoint_;
 	rpc_rqst *const rqst_;
 	Request &request_;
-	const wire::Version version_ = wire::Version::one;
+	const proto::Terms terms_;
 	proto::Plan plan_{};
 };
 

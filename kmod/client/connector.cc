@@ -97,6 +97,7 @@ void Connector::attempt() noexcept
 
 proto::ConnectOutcome Connector::make() noexcept
 {
+	owner_.negotiator().begin();
 	auto endpoint = verbs::Endpoint::create(
 		{
 			.route = {.network = field::rpc_xprt::xprt_net(xprt_),
@@ -107,7 +108,7 @@ proto::ConnectOutcome Connector::make() noexcept
 			.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
 			.reverse_receives = owner_.reverse().begin_connection(),
 			.reverse_transfers = most_reverse_segments,
-			.highest_version = wire::Version::one,
+			.highest_version = owner_.negotiator().highest(),
 			.own = {.send_size = rpcordma_max_inline_write,
 				.receive_size = rpcordma_max_inline_read,
 				.remote_invalidation = true},
@@ -139,6 +140,7 @@ void Connector::drop() noexcept
 	if (!endpoint_)
 		return;
 	endpoint_->stop();
+	owner_.negotiator().end();
 	owner_.outstanding().sweep();
 	owner_.reverse().sweep();
 	/* Under the lock for those who look, but not destroyed under it. */
@@ -204,6 +206,7 @@ void Connector::give_up(const char *reason) noexcept
 void Connector::useful() noexcept
 {
 	useful_ = true;
+	owner_.negotiator().confirmed();
 	field::rpc_xprt::reestablish_timeout(xprt_) = 0;
 	kernel::Guard guard(lock_);
 	reconnection_.replied();

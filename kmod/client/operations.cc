@@ -72,6 +72,21 @@ bool Transport::carries_swap() noexcept
 
 } // namespace rpcordma::client
 
+int rpcordma_client_start(void)
+{
+	return client::Negotiator::start();
+}
+
+void rpcordma_client_stop(void)
+{
+	client::Negotiator::stop();
+}
+
+void rpcordma_client_forget_versions(void)
+{
+	client::Negotiator::forget_all();
+}
+
 rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kind)
 {
 	const unsigned int slots = rpcordma_slot_table_entries;
@@ -175,7 +190,8 @@ size_t rpcordma_client_bc_maxpayload(rpc_xprt *xprt)
 	/* Of what a peer can send, and take, without chunks. */
 	const proto::InlineThresholds thresholds = Transport::of(xprt).connector().thresholds();
 	const std::size_t message = std::min<std::size_t>({thresholds.call, thresholds.reply, kernel::PAGE_SIZE});
-	return message - wire::header_size(wire::Version::one, 0, 0, 0);
+	/* The version may be another when it is sent. */
+	return message - wire::header_size(wire::Version::two, 0, 0, 0);
 }
 
 unsigned int rpcordma_client_bc_num_slots(rpc_xprt *)

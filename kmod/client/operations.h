@@ -9,6 +9,11 @@
 extern "C" {
 #endif
 
+/* What all transports share. Return: 0 or -ENOMEM. Process context. */
+int rpcordma_client_start(void);
+void rpcordma_client_stop(void);
+/* Servers are asked anew which version of the protocol they speak. Process context. */
+void rpcordma_client_forget_versions(void);
 /* An error pointer where it cannot be had. Process context. */
 struct rpc_xprt *rpcordma_client_setup(struct xprt_create *args, const struct rpcordma_xprt_kind *kind);
 void rpcordma_client_connect(struct rpc_xprt *xprt, struct rpc_task *task);

@@ -115,6 +115,16 @@ bool Outstanding::post(Request &request, verbs::SendBuffer &buffer, std::uint32_
 	return owner_.endpoint().sends().post(buffer, size, chain, {});
 }
 
+void Outstanding::post_again(Request &request, verbs::SendBuffer &buffer, std::uint32_t size) noexcept
+{
+	kernel::Guard guard(lock_);
+	const Request::Progress &progress = progress_of(request);
+	if (progress.state == State::sent && progress.connection == connection_)
+		(void)owner_.endpoint().sends().post(buffer, size, {}, {});
+	else
+		owner_.endpoint().sends().abandon(buffer, 1);
+}
+
 Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall &message,
 					  verbs::ReceiveBuffer &buffer) noexcept
 {
@@ -123,14 +133,19 @@ Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall
 	if (progress.state != State::sent || progress.connection != connection_)
 		return {progress.state == State::withdrawn ? Match::is_withdrawn : Match::has_another};
 	Judgement judgement{Match::awaits_it};
-	request.verdict = proto::accept_reply(message.body, message.xid, request.offer());
+	/* ERR_VERS may come in any version (RFC 8166, 4.5.1). */
+	const bool is_in_version = message.version == std::to_underlying(owner_.negotiator().version()) ||
+				   std::holds_alternative<wire::VersionError>(message.body);
+	request.verdict = is_in_version ? proto::accept_reply(message.body, message.xid, request.offer()) :
+					  std::unexpected(proto::ReplyError::other_version);
 	judgement.invalidation_allowed = request.advertised.mark_invalidated(buffer);
 	if (!request.verdict)
 		return judgement;
 	progress.state = State::replied;
 	request.reply = &buffer;
 	if (const auto credits = proto::grant_of(message))
-		judgement.grant = credits_.granted(*credits);
+		judgement.grant = is_error(*request.verdict) ? credits_.granted_by_error(*credits) :
+							       credits_.granted(*credits);
 	return judgement;
 }
 

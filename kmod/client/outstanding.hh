@@ -51,6 +51,11 @@ class Outstanding {
 	[[nodiscard]] bool post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,
 				const verbs::Chain &chain) noexcept RPCORDMA_EXCLUDES(lock_);
 
+	/* Posts a Call once more that is outstanding on this connection, in another version, if it still awaits its Reply. There is
+	 * room in the send queue for it. Context: a completion. */
+	void post_again(Request &request, verbs::SendBuffer &buffer, std::uint32_t size) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+
 	/* What the Call is to a Reply that names it. */
 	enum class Match : std::uint8_t {
 		awaits_it,

@@ -91,8 +91,24 @@ void unusual_grant(Transport &transport, const proto::ForCall &message, proto::G
 				     transport.endpoint().capacity().credits, name_of(grant));
 }
 
+/* The responder does not speak the version of the first Call: it is sent in the one that both do. sunrpc notices nothing. */
+void send_again(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer)
+{
+	verbs::SendQueue &sends = transport.endpoint().sends();
+	u32 handle;
+	/* Where its memory is out of reach, or room is short, another connection does as well: the version is known. */
+	verbs::SendBuffer *const message = buffer.invalidated(handle) ? nullptr : sends.begin(1, kernel::GFP_ATTEMPT);
+	if (message)
+		transport.outstanding().post_again(Request::of(rqst), *message,
+						   transport.negotiator().fill_again(message->bytes()));
+	else
+		transport.give_up("first call cannot be sent again");
+	let_go(transport, rqst, buffer);
+}
+
 void take_reply(Transport &transport, const proto::ForCall &message, verbs::ReceiveBuffer &buffer)
 {
+	const Negotiator::Verdict negotiated = transport.negotiator().take(message);
 	rpc_xprt *const xprt = transport.xprt();
 	rpc_rqst *rqst;
 	{
@@ -103,6 +119,12 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	}
 	if (!rqst)
 		return no_call(transport, message.xid, buffer);
+	if (negotiated == Negotiator::Verdict::again)
+		return send_again(transport, rqst, buffer);
+	if (negotiated == Negotiator::Verdict::outdated) {
+		transport.give_up("version not spoken any more");
+		return let_go(transport, rqst, buffer);
+	}
 
 	Request &request = Request::of(rqst);
 	const Outstanding::Judgement judgement = transport.outstanding().judge(request, message, buffer);
@@ -140,8 +162,11 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	const proto::Received received = proto::classify_received(buffer.message(), wire::Version::one);
-	if (const auto *const message = std::get_if<proto::ForCall>(&received)) {
+	const proto::Received received = proto::classify_received(buffer.message(), negotiator_.highest());
+	std::optional<proto::ForCall> error;
+	if (!negotiator_.is_settled() && std::holds_alternative<proto::Dropped>(received)) [[unlikely]]
+		error = negotiator_.undecodable(buffer.message());
+	if (const auto *const message = error ? &*error : std::get_if<proto::ForCall>(&received)) {
 		take_reply(*this, *message, buffer);
 	} else {
 		check_stray_invalidation(*this, buffer);

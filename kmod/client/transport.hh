@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "client/connector.hh"
+#include "client/negotiator.hh"
 #include "client/outstanding.hh"
 #include "client/reverse.hh"
 #include "client/statistics.hh"
@@ -47,6 +48,7 @@ class Transport final : private verbs::Endpoint::User {
 	/* As Connector::endpoint(). */
 	[[nodiscard]] verbs::Endpoint &endpoint() noexcept { return connector_.endpoint(); }
 	[[nodiscard]] Connector &connector() noexcept { return connector_; }
+	[[nodiscard]] Negotiator &negotiator() noexcept { return negotiator_; }
 	[[nodiscard]] Outstanding &outstanding() noexcept { return outstanding_; }
 	[[nodiscard]] ReverseResponder &reverse() noexcept { return reverse_; }
 	[[nodiscard]] Statistics &statistics() noexcept { return statistics_; }
@@ -58,6 +60,7 @@ class Transport final : private verbs::Endpoint::User {
 	Counted counted_{live_objects.transports};
 	rpc_xprt *const xprt_;
 	Connector connector_;
+	Negotiator negotiator_{*this};
 	Outstanding outstanding_{*this};
 	ReverseResponder reverse_{*this};
 	Statistics statistics_;

@@ -3,6 +3,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
+#include "client/operations.h"
 #include "entry/parts.h"
 #include "kernel/glue.h"
 #include "server/operations.h"
@@ -18,6 +19,7 @@ struct part {
 static const struct part parts[] = {
 	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },
 	{ rpcordma_svc_counters_create, rpcordma_svc_counters_destroy },
+	{ rpcordma_client_start, rpcordma_client_stop },
 	{ rpcordma_requester_register, rpcordma_requester_unregister },
 	{ rpcordma_sysctls_register, rpcordma_sysctls_unregister },
 	{ rpcordma_debugfs_create, rpcordma_debugfs_remove },

@@ -4,6 +4,7 @@
 #include <linux/sysctl.h>
 #include <linux/version.h>
 
+#include "client/operations.h"
 #include "entry/parts.h"
 #include "kernel/glue.h"
 #include "uapi/rpcrdma_v2.h"
@@ -28,12 +29,35 @@ static unsigned int highest_version = RPCRDMA_V2;
 		.proc_handler = proc_douintvec_minmax, .extra1 = (least), .extra2 = (most),            \
 	}
 
+/* Writing also forgets what servers are known to speak. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+static int version_handler(const struct ctl_table *table, int write, void *buffer, size_t *length, loff_t *position)
+#else
+static int version_handler(struct ctl_table *table, int write, void *buffer, size_t *length, loff_t *position)
+#endif
+{
+	const int error = proc_douintvec_minmax(table, write, buffer, length, position);
+
+	if (write && !error)
+		rpcordma_client_forget_versions();
+	return error;
+}
+
 static struct ctl_table client_table[] = {
 	RANGED("rdma_slot_table_entries", rpcordma_slot_table_entries, &least_slots, &most_slots),
 	RANGED("rdma_max_inline_read", rpcordma_max_inline_read, &least_inline, &most_inline),
 	RANGED("rdma_max_inline_write", rpcordma_max_inline_write, &least_inline, &most_inline),
 	RANGED("rdma_inline_write_padding", inline_write_padding, SYSCTL_ZERO, &most_padding),
 	RANGED("rdma_memreg_strategy", memreg_strategy, &least_strategy, &most_strategy),
+	{
+		.procname = "rdma_highest_version",
+		.data = &rpcordma_highest_version,
+		.maxlen = sizeof(unsigned int),
+		.mode = 0644,
+		.proc_handler = version_handler,
+		.extra1 = SYSCTL_ONE,
+		.extra2 = &highest_version,
+	},
 	{
 		.procname = "rdma_pad_optimize",
 		.data = &pad_optimize,

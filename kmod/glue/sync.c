@@ -24,6 +24,8 @@ static const char *const lock_names[RPCORDMA_LOCKS] = {
 	[RPCORDMA_LOCK_SEND_QUEUE] = "SendQueue",
 	[RPCORDMA_LOCK_REGISTRATION_POOL] = "RegistrationPool",
 	[RPCORDMA_LOCK_CONNECTOR] = "Connector",
+	[RPCORDMA_LOCK_NEGOTIATOR] = "Negotiator",
+	[RPCORDMA_LOCK_KNOWN_VERSIONS] = "KnownVersions",
 	[RPCORDMA_LOCK_OUTSTANDING] = "Outstanding",
 	[RPCORDMA_LOCK_REVERSE_RESPONDER] = "ReverseResponder",
 };

@@ -5,6 +5,7 @@ namespace rpcordma::proto {
 
 Grant Credits::granted(std::uint32_t value) noexcept
 {
+	has_grant_ = true;
 	if (value == 0) {
 		limit_ = 1;
 		return Grant::zero;

@@ -39,6 +39,8 @@ class Credits {
 	[[nodiscard]] constexpr std::uint32_t limit() const noexcept { return limit_; }
 	/// Takes the credit value of a Reply that answered a call of ours.
 	Grant granted(std::uint32_t value) noexcept;
+	/// The same of an error, which is a grant only once a Reply has come (draft-cel-nfsv4-rpcrdma-version-two-01, 5).
+	Grant granted_by_error(std::uint32_t value) noexcept { return has_grant_ ? granted(value) : Grant::usual; }
 
 	/// The Calls that have no Reply.
 	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept { return outstanding_; }
@@ -58,6 +60,7 @@ class Credits {
     private:
 	std::uint32_t requested_;
 	std::uint32_t limit_ = 1;
+	bool has_grant_ = false;
 	std::uint32_t outstanding_ = 0;
 	/// Of the Calls that are outstanding, those that nobody waits for.
 	std::uint32_t abandoned_ = 0;

@@ -38,9 +38,17 @@ struct ChunksRefused {};
 
 using Accepted = std::variant<ShortReply, LongReply, VersionRefused, ChunksRefused>;
 
+/// Whether it is no Reply.
+[[nodiscard]] constexpr bool is_error(const Accepted &accepted) noexcept
+{
+	return std::holds_alternative<VersionRefused>(accepted) || std::holds_alternative<ChunksRefused>(accepted);
+}
+
 enum class ReplyError : std::uint8_t {
 	/// RDMA_MSGP or RDMA_DONE, which no reply is.
 	wrong_type,
+	/// A Reply has the version of its Call.
+	other_version,
 	/// A Reply has no Read list.
 	read_list,
 	/// More Write chunks than were offered.
@@ -69,6 +77,7 @@ enum class ReplyError : std::uint8_t {
 [[nodiscard]] inline const char *name_of(ReplyError error) noexcept
 {
 	static constexpr const char *names[] = {"RDMA_MSGP or RDMA_DONE",
+						"other version than the Call's",
 						"Read list in a Reply",
 						"more Write chunks than offered",
 						"other number of segments than offered",

@@ -16,11 +16,16 @@ Result<Body> decode_other_version(const FixedFields &fixed, Reader &reader) noex
 }
 static_assert(RPCRDMA_V1_ERROR == RPCRDMA_V2_ERROR && RPCRDMA_V1_ERR_VERS == RPCRDMA_V2_ERR_VERS);
 
+Result<void> encode_front(const Front &front, Writer &writer) noexcept
+{
+	return front.version == Version::one ? v1::encode(front, writer) : v2::encode(front, writer);
+}
+
 template <typename Lists>
 Result<std::size_t> encode_header(MutableBytes room, const Front &front, const Lists &chunks) noexcept
 {
 	Writer writer(room);
-	TRY(front.version == Version::one ? v1::encode(front, writer) : v2::encode(front, writer));
+	TRY(encode_front(front, writer));
 	TRY(chunks.encode(writer));
 	return writer.size();
 }
@@ -91,6 +96,21 @@ Result<std::size_t> encode(MutableBytes room, const Front &front, const ChunksTo
 Result<std::size_t> encode(MutableBytes room, const Front &front, const ReturnedChunks &chunks) noexcept
 {
 	return encode_header(room, front, chunks);
+}
+
+Result<std::size_t> translate(Bytes message, Version version, MutableBytes room) noexcept
+{
+	const Header header = TRY(decode(message));
+	const auto *const msg = std::get_if<Msg>(&header.body);
+	const auto *const nomsg = std::get_if<NoMsg>(&header.body);
+	if (!msg && !nomsg)
+		return std::unexpected(Error::unknown_type);
+	const Direction direction = (msg ? msg->direction : nomsg->direction).value_or(Direction::call);
+	Writer writer(room);
+	TRY(encode_front({header.fixed.xid, version, header.fixed.credits, direction, !msg}, writer));
+	const Bytes rest = message.subspan(front_size(Version{header.fixed.version}));
+	TRY(writer.bytes(rest));
+	return writer.size();
 }
 
 Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,

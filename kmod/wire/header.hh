@@ -123,6 +123,9 @@ struct Front {
 [[nodiscard]] Result<std::size_t> encode(MutableBytes room, const Front &front, const ChunksToSend &chunks) noexcept;
 /// The same for a responder, which gives the Call's chunks back.
 [[nodiscard]] Result<std::size_t> encode(MutableBytes room, const Front &front, const ReturnedChunks &chunks) noexcept;
+/// Writes a message that carries an RPC message once more, in another version. `message` is one that was sent. Errors: those of
+/// decode(), unknown_type where it carries none, no_room.
+[[nodiscard]] Result<std::size_t> translate(Bytes message, Version version, MutableBytes room) noexcept;
 /// `version` is that of the message that is answered (rfc5666bis-04, 5.5).
 [[nodiscard]] Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t version, std::uint32_t credits,
 					       VersionError range) noexcept;

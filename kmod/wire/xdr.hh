@@ -2,6 +2,7 @@
 /// XDR cursors (RFC 4506) over bytes that somebody else owns. Neither ever touches a byte outside its span.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -122,6 +123,8 @@ class Writer {
 	[[nodiscard]] Result<void> u32(std::uint32_t value) noexcept;
 	/// Room for items of `size` bytes together, which the caller writes. Errors: no_room.
 	template <std::size_t size> [[nodiscard]] Result<std::span<std::byte, size>> take() noexcept;
+	/// Items that are encoded already. Errors: no_room.
+	[[nodiscard]] Result<void> bytes(Bytes items) noexcept;
 	/// The number of bytes written.
 	[[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
@@ -164,6 +167,16 @@ template <std::size_t size> inline Result<std::span<std::byte, size>> Writer::ta
 	room_ = room_.subspan(size);
 	size_ += size;
 	return taken;
+}
+
+inline Result<void> Writer::bytes(Bytes items) noexcept
+{
+	if (items.size() > room_.size())
+		return std::unexpected(Error::no_room);
+	std::copy(items.begin(), items.end(), room_.begin());
+	room_ = room_.subspan(items.size());
+	size_ += items.size();
+	return {};
 }
 
 inline Result<void> Writer::u32(std::uint32_t value) noexcept
