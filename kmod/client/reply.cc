@@ -40,7 +40,8 @@ void check_stray_invalidation(Transport &transport, const verbs::ReceiveBuffer &
 	invalidation_not_offered(transport, wire::Xid{}, handle);
 }
 
-void trace_accepted(const Transport &transport, const proto::ForCall &message, const proto::Accepted &accepted)
+void trace_accepted(const Transport &transport, const proto::ForCall &message, const proto::Accepted &accepted,
+		    wire::Version highest)
 {
 	const sockaddr *const peer = transport.peer();
 	const auto xid = static_cast<u32>(message.xid);
@@ -51,9 +52,10 @@ void trace_accepted(const Transport &transport, const proto::ForCall &message, c
 		rpcordma_trace_reply_received(peer, xid, "RDMA_NOMSG", message.credits, 0, in_chunk->length);
 	} else if (const auto *const range = std::get_if<proto::VersionRefused>(&accepted)) {
 		rpcordma_trace_error_received(peer, xid, "ERR_VERS", range->low, range->high);
-		rpcordma_log_peer("%pISpc: ERR_VERS for the call 0x%08x: the server takes versions %u to %u; use "
-				  "proto=tcp",
-				  peer, xid, range->low, range->high);
+		rpcordma_log_peer("%pISpc: ERR_VERS for the call 0x%08x: the server takes versions %u to %u, this "
+				  "client "
+				  "1 to %u; use proto=tcp",
+				  peer, xid, range->low, range->high, std::to_underlying(highest));
 	} else {
 		rpcordma_trace_error_received(peer, xid, "ERR_CHUNK", 0, 0);
 		rpcordma_log_peer("%pISpc: ERR_CHUNK for the call 0x%08x: is the server out of memory, or its largest "
@@ -151,7 +153,7 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	if (judgement.grant != proto::Grant::usual) [[unlikely]]
 		unusual_grant(transport, message, judgement.grant);
 	transport.connector().replied();
-	trace_accepted(transport, message, *request.verdict);
+	trace_accepted(transport, message, *request.verdict, transport.negotiator().highest());
 	if (request.advertised.count() == 0)
 		deliver(transport, request);
 	else

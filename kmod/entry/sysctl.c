@@ -7,7 +7,6 @@
 #include "client/operations.h"
 #include "entry/parts.h"
 #include "kernel/glue.h"
-#include "uapi/rpcrdma_v2.h"
 
 /* Accepted so that scripts go on working; what they chose is decided elsewhere (Documentation/administration.rst). */
 static unsigned int inline_write_padding;
@@ -21,7 +20,6 @@ static unsigned int most_inline = 65536;
 static unsigned int most_padding = PAGE_SIZE;
 static unsigned int least_strategy;
 static unsigned int most_strategy = 6;
-static unsigned int highest_version = RPCRDMA_V2;
 
 #define RANGED(name, variable, least, most)                                                            \
 	{                                                                                              \
@@ -56,7 +54,7 @@ static struct ctl_table client_table[] = {
 		.mode = 0644,
 		.proc_handler = version_handler,
 		.extra1 = SYSCTL_ONE,
-		.extra2 = &highest_version,
+		.extra2 = SYSCTL_TWO,
 	},
 	{
 		.procname = "rdma_pad_optimize",
@@ -111,7 +109,7 @@ static struct ctl_table server_table[] = {
 	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, &least_reads, &most_reads),
 	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, &never_chunks, &always_chunks),
 	RANGED("reserved_ports", rpcordma_svc_reserved_ports, SYSCTL_ZERO, SYSCTL_ONE),
-	RANGED("highest_version", rpcordma_svc_highest_version, SYSCTL_ONE, &highest_version),
+	RANGED("highest_version", rpcordma_svc_highest_version, SYSCTL_ONE, SYSCTL_TWO),
 	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
 	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
 	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),
