@@ -36,6 +36,23 @@ TEST(Credits, Grant_IsTaken)
 	EXPECT_EQ(credits.requested(), 128u);
 }
 
+TEST(Credits, ErrorBeforeTheFirstReply_GrantsNothing)
+{
+	Credits credits(128);
+	EXPECT_EQ(credits.granted_by_error(32), Grant::usual);
+	EXPECT_EQ(credits.granted_by_error(0), Grant::usual);
+	EXPECT_EQ(credits.limit(), 1u);
+}
+
+TEST(Credits, ErrorAfterAReply_GrantsAsAReplyDoes)
+{
+	Credits credits(128);
+	EXPECT_EQ(credits.granted(32), Grant::usual);
+	EXPECT_EQ(credits.granted_by_error(16), Grant::usual);
+	EXPECT_EQ(credits.limit(), 16u);
+	EXPECT_EQ(credits.granted_by_error(129), Grant::above_request);
+}
+
 TEST(Credits, GrantOfZero_IsReportedAndTakenAsOne)
 {
 	Credits credits(128);

@@ -249,6 +249,59 @@ TEST(EncodeError, WritesBothArms)
 	EXPECT_EQ(copy_of(bad_header), on_wire({5, 1, 3, 4, 2}));
 }
 
+TEST(Translate, OfWhatWasSent_IsTheSameInAnotherVersion)
+{
+	const ChunksToSend chunks{vectors::read_chunk_of_three, vectors::one_write_chunk,
+				  SegmentArray(vectors::two_segments)};
+	const std::vector<std::byte> payload = on_wire({0xfeedbeef, 0, 2});
+	for (const bool is_long : {false, true}) {
+		for (const Direction direction : {Direction::call, Direction::reply}) {
+			std::vector<std::byte> in[2];
+			for (const Version version : {Version::one, Version::two}) {
+				std::vector<std::byte> &bytes = in[version == Version::two];
+				bytes.resize(front_size(version) + chunks.size());
+				const Front front{Xid{0xfeedbeef}, version, 32, direction, is_long};
+				ASSERT_TRUE(encode(bytes, front, chunks));
+				if (!is_long)
+					bytes.insert(bytes.end(), payload.begin(), payload.end());
+			}
+			Exact room = room_of(in[0].size());
+			EXPECT_EQ(translate(in[1], Version::one, room), in[0].size());
+			EXPECT_EQ(copy_of(room), in[0]);
+			Exact same = room_of(in[1].size());
+			EXPECT_EQ(translate(in[1], Version::two, same), in[1].size());
+			EXPECT_EQ(copy_of(same), in[1]);
+		}
+	}
+}
+
+TEST(Translate, OfACallOfVersionOne_SaysThatItIsOne)
+{
+	const Exact bytes = message({7, 1, 3, 0, 0, 0, 0, 7, 0, 2});
+	Exact room = room_of(44);
+	EXPECT_EQ(translate(bytes, Version::two, room), 44u);
+	EXPECT_EQ(copy_of(room), on_wire({7, 2, 3, 0, 0, 0, 0, 0, 7, 0, 2}));
+}
+
+TEST(Translate, OfWhatCarriesNoRpcMessage_IsAnError)
+{
+	Exact room = room_of(100);
+	EXPECT_EQ(error_of(translate(message({7, 2, 3, 4, 2}), Version::one, room)), Error::unknown_type);
+	EXPECT_EQ(error_of(translate(message({7, 2, 3}), Version::one, room)), Error::truncated);
+	EXPECT_EQ(error_of(translate(message({7, 2, 3, 2, 0, 0, 0}), Version::one, room)), Error::unknown_type);
+}
+
+TEST(Translate, IntoTooLittleRoom_IsNoRoom)
+{
+	const Exact bytes = message({7, 2, 3, 0, 0, 0, 0, 0, 7, 0, 2});
+	for (std::size_t size = 0; size < 40; ++size) {
+		Exact room = room_of(size);
+		EXPECT_EQ(error_of(translate(bytes, Version::one, room)), Error::no_room) << size;
+	}
+	Exact room = room_of(40);
+	EXPECT_EQ(translate(bytes, Version::one, room), 40u);
+}
+
 TEST(Encode, IntoTooLittleRoom_IsNoRoom)
 {
 	const ChunksToSend chunks{vectors::read_chunk_of_three, {}, {}};

@@ -19,6 +19,7 @@ using namespace proto;
 TEST(Names, OfReplyError_AreTheDocumentedOnes)
 {
 	EXPECT_STREQ(name_of(ReplyError::wrong_type), "RDMA_MSGP or RDMA_DONE");
+	EXPECT_STREQ(name_of(ReplyError::other_version), "other version than the Call's");
 	EXPECT_STREQ(name_of(ReplyError::read_list), "Read list in a Reply");
 	EXPECT_STREQ(name_of(ReplyError::write_list), "more Write chunks than offered");
 	EXPECT_STREQ(name_of(ReplyError::segment_count), "other number of segments than offered");
@@ -50,6 +51,8 @@ TEST(Names, OfDropped_AreTheDocumentedOnes)
 	EXPECT_STREQ(name_of(Dropped::undecodable_error), "undecodable RDMA_ERROR");
 	EXPECT_STREQ(name_of(Dropped::undecodable_header), "undecodable header");
 	EXPECT_STREQ(name_of(Dropped::reserved_type), "RDMA_MSGP or RDMA_DONE");
+	EXPECT_STREQ(name_of(Dropped::option_error), "ERR_INVAL_OPTION");
+	EXPECT_STREQ(name_of(Dropped::optional_reply), "unknown option in a reply");
 }
 
 TEST(Names, OfGrant_AreTheDocumentedOnes)
@@ -88,12 +91,15 @@ TEST(Names, OfIgnored_AreTheDocumentedOnes)
 	EXPECT_STREQ(name_of(Ignored::too_short), "too short");
 	EXPECT_STREQ(name_of(Ignored::error_message), "RDMA_ERROR");
 	EXPECT_STREQ(name_of(Ignored::done), "RDMA_DONE");
+	EXPECT_STREQ(name_of(Ignored::reply), "reply in the reverse direction");
+	EXPECT_STREQ(name_of(Ignored::optional_reply), "unknown option in a reply");
 }
 
 TEST(Names, OfRefusal_AreTheDocumentedOnes)
 {
 	EXPECT_STREQ(name_of(Refusal::version), "ERR_VERS");
 	EXPECT_STREQ(name_of(Refusal::malformed), "ERR_CHUNK");
+	EXPECT_STREQ(name_of(Refusal::option), "ERR_INVAL_OPTION");
 }
 
 TEST(Names, OfCallError_AreTheDocumentedOnes)
