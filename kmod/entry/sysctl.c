@@ -13,18 +13,12 @@ static unsigned int inline_write_padding;
 static unsigned int memreg_strategy = 5;
 static int pad_optimize;
 
-static unsigned int least_slots = 4;
-static unsigned int most_slots = 16384;
-static unsigned int least_inline = 1024;
-static unsigned int most_inline = 65536;
-static unsigned int most_padding = PAGE_SIZE;
-static unsigned int least_strategy;
-static unsigned int most_strategy = 6;
-
+/* Compound literals outside of functions live for as long as the module. */
 #define RANGED(name, variable, least, most)                                                            \
 	{                                                                                              \
 		.procname = (name), .data = &(variable), .maxlen = sizeof(unsigned int), .mode = 0644, \
-		.proc_handler = proc_douintvec_minmax, .extra1 = (least), .extra2 = (most),            \
+		.proc_handler = proc_douintvec_minmax, .extra1 = &(unsigned int){ least },             \
+		.extra2 = &(unsigned int){ most },                                                     \
 	}
 
 /* Writing also forgets what servers are known to speak. */
@@ -42,11 +36,11 @@ static int version_handler(struct ctl_table *table, int write, void *buffer, siz
 }
 
 static struct ctl_table client_table[] = {
-	RANGED("rdma_slot_table_entries", rpcordma_slot_table_entries, &least_slots, &most_slots),
-	RANGED("rdma_max_inline_read", rpcordma_max_inline_read, &least_inline, &most_inline),
-	RANGED("rdma_max_inline_write", rpcordma_max_inline_write, &least_inline, &most_inline),
-	RANGED("rdma_inline_write_padding", inline_write_padding, SYSCTL_ZERO, &most_padding),
-	RANGED("rdma_memreg_strategy", memreg_strategy, &least_strategy, &most_strategy),
+	RANGED("rdma_slot_table_entries", rpcordma_slot_table_entries, 4, 16384),
+	RANGED("rdma_max_inline_read", rpcordma_max_inline_read, 1024, 65536),
+	RANGED("rdma_max_inline_write", rpcordma_max_inline_write, 1024, 65536),
+	RANGED("rdma_inline_write_padding", inline_write_padding, 0, PAGE_SIZE),
+	RANGED("rdma_memreg_strategy", memreg_strategy, 0, 6),
 	{
 		.procname = "rdma_highest_version",
 		.data = &rpcordma_highest_version,
@@ -68,14 +62,6 @@ static struct ctl_table client_table[] = {
 #endif
 };
 
-static unsigned int least_requests = 4;
-static unsigned int most_requests = 16384;
-static unsigned int least_req_size = 4096;
-static unsigned int most_req_size = 65536;
-static unsigned int least_reads = 1;
-static unsigned int most_reads = 255;
-static unsigned int never_chunks;
-static unsigned int always_chunks = 2;
 /* Counters that the in-tree module has and does not count. */
 static unsigned int not_counted;
 
@@ -101,15 +87,15 @@ static int counter_handler(struct ctl_table *table, int write, void *buffer, siz
 	{                                                                                                       \
 		.procname = (name), .extra1 = (void *)(counter), .mode = 0644, .proc_handler = counter_handler, \
 	}
-#define NOT_COUNTED(name) RANGED(name, not_counted, SYSCTL_ZERO, SYSCTL_ZERO)
+#define NOT_COUNTED(name) RANGED(name, not_counted, 0, 0)
 
 static struct ctl_table server_table[] = {
-	RANGED("max_requests", rpcordma_svc_max_requests, &least_requests, &most_requests),
-	RANGED("max_req_size", rpcordma_svc_max_req_size, &least_req_size, &most_req_size),
-	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, &least_reads, &most_reads),
-	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, &never_chunks, &always_chunks),
-	RANGED("reserved_ports", rpcordma_svc_reserved_ports, SYSCTL_ZERO, SYSCTL_ONE),
-	RANGED("highest_version", rpcordma_svc_highest_version, SYSCTL_ONE, SYSCTL_TWO),
+	RANGED("max_requests", rpcordma_svc_max_requests, 4, 16384),
+	RANGED("max_req_size", rpcordma_svc_max_req_size, 4096, 65536),
+	RANGED("max_outbound_read_requests", rpcordma_svc_max_reads, 1, 255),
+	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, 0, 2),
+	RANGED("reserved_ports", rpcordma_svc_reserved_ports, 0, 1),
+	RANGED("highest_version", rpcordma_svc_highest_version, 1, 2),
 	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
 	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
 	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),
