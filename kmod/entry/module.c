@@ -18,7 +18,6 @@ struct part {
  * can be explained. The responder last: it may have a listener from then on. */
 static const struct part parts[] = {
 	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },
-	{ rpcordma_svc_counters_create, rpcordma_svc_counters_destroy },
 	{ rpcordma_client_start, rpcordma_client_stop },
 	{ rpcordma_requester_register, rpcordma_requester_unregister },
 	{ rpcordma_sysctls_register, rpcordma_sysctls_unregister },

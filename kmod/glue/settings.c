@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What administrators set, with the defaults of the in-tree module, and what is counted for them. */
-#include <linux/percpu_counter.h>
+#include <linux/percpu.h>
 
 #include "kernel/glue.h"
 
@@ -20,43 +20,27 @@ unsigned int rpcordma_svc_reverse_chunks;
 /* Nor is this one. */
 unsigned int rpcordma_svc_reserved_ports;
 
-static struct percpu_counter counters[RPCORDMA_SVC_COUNTERS];
+static DEFINE_PER_CPU(unsigned long [RPCORDMA_SVC_COUNTERS], counters);
 
 void rpcordma_svc_count(enum rpcordma_svc_counter counter)
 {
-	percpu_counter_inc(&counters[counter]);
+	this_cpu_inc(counters[counter]);
 }
 
 unsigned long rpcordma_svc_counted(enum rpcordma_svc_counter counter)
 {
-	return percpu_counter_sum_positive(&counters[counter]);
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu(counters, cpu)[counter]);
+	return sum;
 }
 
 void rpcordma_svc_count_anew(enum rpcordma_svc_counter counter)
 {
-	percpu_counter_set(&counters[counter], 0);
-}
+	int cpu;
 
-static void destroy_first(unsigned int count)
-{
-	while (count != 0)
-		percpu_counter_destroy(&counters[--count]);
-}
-
-int rpcordma_svc_counters_create(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < RPCORDMA_SVC_COUNTERS; i++) {
-		if (percpu_counter_init(&counters[i], 0, GFP_KERNEL) != 0) {
-			destroy_first(i);
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
-void rpcordma_svc_counters_destroy(void)
-{
-	destroy_first(RPCORDMA_SVC_COUNTERS);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(counters, cpu)[counter], 0);
 }

@@ -169,9 +169,6 @@ enum rpcordma_svc_counter {
 void rpcordma_svc_count(enum rpcordma_svc_counter counter);
 unsigned long rpcordma_svc_counted(enum rpcordma_svc_counter counter);
 void rpcordma_svc_count_anew(enum rpcordma_svc_counter counter);
-/* 0 or -ENOMEM. */
-int rpcordma_svc_counters_create(void);
-void rpcordma_svc_counters_destroy(void);
 
 /* log.c: an administrator must act; the second for what a peer can bring about again and again (rate-limited). */
 void rpcordma_log_error(const char *format, ...);
