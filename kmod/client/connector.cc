@@ -178,7 +178,7 @@ int Connector::print_source(char *buffer, std::size_t size) noexcept
 	if (!rpcordma_xprt_connected(xprt_))
 		return -kernel::ENOTCONN;
 	kernel::Guard guard(lock_);
-	return rpcordma_address_print(reinterpret_cast<const sockaddr *>(source_.get()), buffer, size);
+	return static_cast<int>(rpc_ntop(reinterpret_cast<const sockaddr *>(source_.get()), buffer, size));
 }
 
 unsigned short Connector::source_port() noexcept

@@ -89,8 +89,3 @@ int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, con
 	/* The latter where an unspecified address has it. */
 	return error == -EADDRNOTAVAIL ? -EADDRINUSE : error;
 }
-
-int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size)
-{
-	return rpc_ntop(address, buffer, size);
-}

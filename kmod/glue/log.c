@@ -7,24 +7,16 @@
 
 #include "kernel/glue.h"
 
-__printf(1, 2) void rpcordma_log_error(const char *format, ...)
-{
-	struct va_format message = { .fmt = format };
-	va_list arguments;
+#define LOG(name, print)                                      \
+	__printf(1, 2) void name(const char *format, ...)     \
+	{                                                     \
+		struct va_format message = { .fmt = format }; \
+		va_list arguments;                            \
+		va_start(arguments, format);                  \
+		message.va = &arguments;                      \
+		print("%pV\n", &message);                     \
+		va_end(arguments);                            \
+	}
 
-	va_start(arguments, format);
-	message.va = &arguments;
-	pr_err("%pV\n", &message);
-	va_end(arguments);
-}
-
-__printf(1, 2) void rpcordma_log_peer(const char *format, ...)
-{
-	struct va_format message = { .fmt = format };
-	va_list arguments;
-
-	va_start(arguments, format);
-	message.va = &arguments;
-	pr_warn_ratelimited("%pV\n", &message);
-	va_end(arguments);
-}
+LOG(rpcordma_log_error, pr_err)
+LOG(rpcordma_log_peer, pr_warn_ratelimited)

@@ -20,7 +20,7 @@ unsigned int rpcordma_svc_reverse_chunks;
 /* Nor is this one. */
 unsigned int rpcordma_svc_reserved_ports;
 
-static DEFINE_PER_CPU(unsigned long [RPCORDMA_SVC_COUNTERS], counters);
+static DEFINE_PER_CPU(unsigned long[RPCORDMA_SVC_COUNTERS], counters);
 
 void rpcordma_svc_count(enum rpcordma_svc_counter counter)
 {
@@ -32,8 +32,7 @@ unsigned long rpcordma_svc_counted(enum rpcordma_svc_counter counter)
 	unsigned long sum = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu(counters, cpu)[counter]);
+	for_each_possible_cpu(cpu) sum += READ_ONCE(per_cpu(counters, cpu)[counter]);
 	return sum;
 }
 
@@ -41,6 +40,5 @@ void rpcordma_svc_count_anew(enum rpcordma_svc_counter counter)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		WRITE_ONCE(per_cpu(counters, cpu)[counter], 0);
+	for_each_possible_cpu(cpu) WRITE_ONCE(per_cpu(counters, cpu)[counter], 0);
 }

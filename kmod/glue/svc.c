@@ -43,30 +43,3 @@ void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *f
 	memset(to, 0, sizeof(*to));
 	memcpy(to, from, length_of(from));
 }
-
-static void set_flag(struct svc_xprt *xprt, int flag, bool on)
-{
-	if (on)
-		set_bit(flag, &xprt->xpt_flags);
-	else
-		clear_bit(flag, &xprt->xpt_flags);
-}
-
-void rpcordma_svc_set_connecting(struct svc_xprt *xprt, bool connecting)
-{
-	set_flag(xprt, XPT_CONN, connecting);
-}
-
-void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data)
-{
-	set_flag(xprt, XPT_DATA, data);
-}
-
-/* The flag is still that of the thread's last Call. */
-void rpcordma_rqst_set_secure(struct svc_rqst *rqst, bool secure)
-{
-	if (secure)
-		set_bit(RQ_SECURE, &rqst->rq_flags);
-	else
-		clear_bit(RQ_SECURE, &rqst->rq_flags);
-}

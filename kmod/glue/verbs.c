@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Verbs that are inline functions, and scatterlists. */
-#include <linux/scatterlist.h>
+/* Verbs of several steps. */
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
@@ -51,18 +50,4 @@ int rpcordma_accept(struct rdma_cm_id *id, struct rdma_conn_param *wanted, u8 mo
 	error = rdma_accept(id, wanted);
 	id->qp = qp;
 	return error;
-}
-
-void rpcordma_list_end(struct scatterlist *last, bool end)
-{
-	if (end)
-		sg_mark_end(last);
-	else
-		sg_unmark_end(last);
-}
-
-u32 rpcordma_next_key(struct ib_mr *mr)
-{
-	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
-	return mr->rkey;
 }

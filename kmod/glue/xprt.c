@@ -44,11 +44,6 @@ void rpcordma_xprt_free(struct rpc_xprt *xprt)
 	module_put(THIS_MODULE);
 }
 
-void rpcordma_task_ask_once(struct rpc_task *task)
-{
-	task->tk_garb_retry = 0;
-}
-
 bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
 {
 	struct svc_serv *service = READ_ONCE(xprt->bc_serv);

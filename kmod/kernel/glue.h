@@ -95,9 +95,6 @@ u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned i
 /* rdma_accept(), which retries no more often than `wanted` says, and waits for an answer for no longer than a time-out
  * (4.096 us * 2^n) of `most_timeout`, whatever the requester has asked for. The handler is locked. Process context. */
 int rpcordma_accept(struct rdma_cm_id *id, struct rdma_conn_param *wanted, u8 most_timeout);
-void rpcordma_list_end(struct scatterlist *last, bool end);
-/* Gives a registration its next key and returns it. */
-u32 rpcordma_next_key(struct ib_mr *mr);
 
 /* xprt.c */
 /* What sunrpc knows a kind of transports by. Lives for as long as the module. */
@@ -113,9 +110,6 @@ struct rpcordma_xprt_kind {
 struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, const struct rpcordma_xprt_kind *kind, size_t size,
 				     unsigned int least, unsigned int most);
 void rpcordma_xprt_free(struct rpc_xprt *xprt);
-/* A Reply that cannot be decoded is final: the Call is not sent again. */
-void rpcordma_task_ask_once(struct rpc_task *task);
-
 /* Hands a Call of the reverse direction to the service that awaits such; false where none does. Takes a reference to
  * the transport, which goes back with xprt_put(). */
 bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request);
@@ -128,8 +122,6 @@ void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port);
  * another negative errno. */
 int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, const struct sockaddr *destination,
 		       u16 port);
-int rpcordma_address_print(const struct sockaddr *address, char *buffer, size_t size);
-
 /* Fills up with zeroes. */
 void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *from);
 
@@ -141,11 +133,6 @@ void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct svc_xprt *listen
 void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
-/* Whether connections wait to be accepted, or Calls to be taken: to be followed by svc_xprt_enqueue(). */
-void rpcordma_svc_set_connecting(struct svc_xprt *xprt, bool connecting);
-void rpcordma_svc_set_data(struct svc_xprt *xprt, bool data);
-/* Whether the Call counts as one from a reserved port, which exports that are "secure" ask for. */
-void rpcordma_rqst_set_secure(struct svc_rqst *rqst, bool secure);
 
 /* settings.c: what administrators set, and what is counted for them. Set and shown by entry/sysctl.c. */
 extern unsigned int rpcordma_slot_table_entries;

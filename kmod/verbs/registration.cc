@@ -45,15 +45,11 @@ Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Acce
 		const PageCursor::Piece next = cursor.next();
 		rpcordma_list_set(kernel::nth(list, i), next.in, next.length, next.offset);
 	}
-	scatterlist *const last = kernel::nth(list, piece.pages - 1);
-	rpcordma_list_end(last, true);
 
 	direction_ = access == Access::read ? kernel::DMA_TO_DEVICE : kernel::DMA_FROM_DEVICE;
 	const int entries = rpcordma_map_list(device_, list, static_cast<int>(piece.pages), direction_);
-	if (entries <= 0) {
-		rpcordma_list_end(last, false);
+	if (entries <= 0)
 		return Mapped::not_now;
-	}
 	mapped_ = piece.pages;
 	live_objects.mapped_pages.fetch_add(mapped_, std::memory_order_relaxed);
 	const int covered = ib_map_mr_sg(mr_, list, entries, nullptr, proto::page_size);
@@ -66,7 +62,8 @@ Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Acce
 		field::ib_mr::iova(mr_) %= proto::page_size;
 
 	invalidated = false;
-	const u32 key = rpcordma_next_key(mr_);
+	rpcordma_renew_key(mr_);
+	const u32 key = field::ib_mr::rkey(mr_);
 	ib_reg_wr *const request = register_.get();
 	field::ib_reg_wr::mr(request) = mr_;
 	field::ib_reg_wr::key(request) = key;
@@ -81,9 +78,8 @@ void Registration::unmap() noexcept
 {
 	if (mapped_ == 0)
 		return;
-	auto *const list = reinterpret_cast<scatterlist *>(list_.data());
-	rpcordma_unmap_list(device_, list, static_cast<int>(mapped_), direction_);
-	rpcordma_list_end(kernel::nth(list, mapped_ - 1), false);
+	rpcordma_unmap_list(device_, reinterpret_cast<scatterlist *>(list_.data()), static_cast<int>(mapped_),
+			    direction_);
 	live_objects.mapped_pages.fetch_sub(mapped_, std::memory_order_relaxed);
 	mapped_ = 0;
 }
@@ -147,8 +143,6 @@ Registration *RegistrationPool::make() noexcept
 	if (!registration->list_)
 		return nullptr;
 	rpcordma_list_init(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages);
-	rpcordma_list_end(kernel::nth(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages - 1),
-			  false);
 
 	ib_mr *const mr =
 		ib_alloc_mr(pd_, limits_.gaps ? kernel::IB_MR_TYPE_SG_GAPS : kernel::IB_MR_TYPE_MEM_REG, limits_.pages);

@@ -66,7 +66,7 @@ void Transfer::add(const PagePiece &piece) noexcept
 
 int Transfer::prepare() noexcept
 {
-	rpcordma_list_end(entry(entries_ - 1), true);
+	rpcordma_list_end(entry(entries_ - 1));
 	const int requests = rdma_rw_ctx_init(context_.get(), remote_.qp, remote_.port, entry(0), entries_, 0,
 					      remote_.segment.offset, std::to_underlying(remote_.segment.handle),
 					      dma_direction(remote_.direction));
