@@ -32,7 +32,8 @@ unsigned long rpcordma_svc_counted(enum rpcordma_svc_counter counter)
 	unsigned long sum = 0;
 	int cpu;
 
-	for_each_possible_cpu(cpu) sum += READ_ONCE(per_cpu(counters, cpu)[counter]);
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu(counters, cpu)[counter]);
 	return sum;
 }
 
@@ -40,5 +41,6 @@ void rpcordma_svc_count_anew(enum rpcordma_svc_counter counter)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) WRITE_ONCE(per_cpu(counters, cpu)[counter], 0);
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu(counters, cpu)[counter], 0);
 }

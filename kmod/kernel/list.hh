@@ -27,8 +27,6 @@ template <typename T> class List {
 		head_.previous_ = &head_;
 		head_.next_ = &head_;
 	}
-	List(const List &) = delete;
-	List &operator=(const List &) = delete;
 
 	[[nodiscard]] bool empty() const noexcept { return head_.next_ == &head_; }
 	[[nodiscard]] std::uint32_t size() const noexcept { return size_; }

@@ -40,8 +40,6 @@ class Identifier {
 	}
 	/* destroy() has been called. */
 	~Identifier() = default;
-	Identifier(const Identifier &) = delete;
-	Identifier &operator=(const Identifier &) = delete;
 
 	/* Finds the device that leads to a destination, within some seconds.
 	 * Return: connected, or why there can be no connection. */

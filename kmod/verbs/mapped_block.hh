@@ -9,9 +9,6 @@ namespace rpcordma::verbs {
 /* Constructed in two steps, because each can fail: memory, then mapping. Process context. */
 class MappedBlock {
     public:
-	MappedBlock() noexcept = default;
-	MappedBlock(const MappedBlock &) = delete;
-	MappedBlock &operator=(const MappedBlock &) = delete;
 	~MappedBlock() { unmap(); }
 
 	/* False where there is no memory, or no mapping to be had. */

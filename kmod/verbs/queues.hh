@@ -35,8 +35,6 @@ class Queues {
 	explicit Queues(QueueUser &user) noexcept;
 	/* free() has been called. */
 	~Queues() = default;
-	Queues(const Queues &) = delete;
-	Queues &operator=(const Queues &) = delete;
 
 	/* Makes all of it, with the queue pair as that of `id`. Process context.
 	 * Return: false where the device or the machine lacks something; free() is due. */

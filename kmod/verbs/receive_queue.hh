@@ -61,8 +61,6 @@ class ReceiveQueue : public kernel::Heap {
 	}
 	/* The queue pair has been drained. */
 	~ReceiveQueue();
-	ReceiveQueue(const ReceiveQueue &) = delete;
-	ReceiveQueue &operator=(const ReceiveQueue &) = delete;
 
 	void attach(ib_qp *qp) noexcept { qp_ = qp; }
 

@@ -114,8 +114,6 @@ class RegistrationPool : public kernel::Heap {
 	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most, QueueUser &user) noexcept;
 	/* All have been given back, and the queue pair is gone. */
 	~RegistrationPool();
-	RegistrationPool(const RegistrationPool &) = delete;
-	RegistrationPool &operator=(const RegistrationPool &) = delete;
 
 	/* What one registration of a device covers. */
 	[[nodiscard]] static proto::RegistrationLimits limits_of(ib_device *device) noexcept;

@@ -19,8 +19,6 @@ class SendQueue;
 class Silent {
     public:
 	explicit Silent(SendQueue &queue) noexcept;
-	Silent(const Silent &) = delete;
-	Silent &operator=(const Silent &) = delete;
 
 	[[nodiscard]] ib_cqe *cqe() noexcept { return cqe_.get(); }
 
@@ -42,8 +40,6 @@ class Signal {
 	using Action = void (*)(Signal &signal) noexcept;
 
 	explicit Signal(Action action) noexcept;
-	Signal(const Signal &) = delete;
-	Signal &operator=(const Signal &) = delete;
 
 	[[nodiscard]] ib_cqe *cqe() noexcept { return cqe_.get(); }
 	/* Nothing of what it is used for now has failed. */
@@ -113,8 +109,6 @@ class SendQueue : public kernel::Heap {
 	}
 	/* The queue pair has been drained. */
 	~SendQueue();
-	SendQueue(const SendQueue &) = delete;
-	SendQueue &operator=(const SendQueue &) = delete;
 
 	void attach(ib_qp *qp) noexcept { qp_ = qp; }
 	/* Makes the first `count` buffers; false where there is no memory. */

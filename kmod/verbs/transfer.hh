@@ -35,7 +35,6 @@ struct Remote {
  * the RPC that took it. Used in the order: begin(), add() for each piece, prepare(), append_to(), finish(). */
 class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
     public:
-	Transfer() = default;
 	/* finish() has been called if prepare() succeeded. */
 	~Transfer() = default;
 
@@ -87,9 +86,6 @@ void unprepare(Transfers &all) noexcept;
 /* Keeps some transfers for the next RPCs. */
 class TransferPool {
     public:
-	TransferPool() = default;
-	TransferPool(const TransferPool &) = delete;
-	TransferPool &operator=(const TransferPool &) = delete;
 	~TransferPool();
 
 	/* Null where there is no memory. */
