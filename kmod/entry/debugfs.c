@@ -8,11 +8,6 @@
 
 static struct dentry *directory;
 
-static int rpcordma_live_objects_show(struct seq_file *file, void *unused)
-{
-	rpcordma_print_live_objects(file);
-	return 0;
-}
 DEFINE_SHOW_ATTRIBUTE(rpcordma_live_objects);
 
 /* Nothing depends on it, so that it may fail. */

@@ -125,11 +125,9 @@ static const struct rpc_xprt_ops operations = {
 	.bc_destroy = rpcordma_client_bc_destroy,
 };
 
-static const struct rpc_timeout timeout = { .to_initval = 60 * HZ, .to_maxval = 60 * HZ };
-
 static struct xprt_class class;
 
-static const struct rpcordma_xprt_kind kind = { .xprt_class = &class, .operations = &operations, .timeout = &timeout };
+static const struct rpcordma_xprt_kind kind = { .xprt_class = &class, .operations = &operations };
 
 static struct rpc_xprt *setup(struct xprt_create *args)
 {

@@ -38,11 +38,9 @@ static const struct rpc_xprt_ops operations = {
 	.print_stats = print_no_stats,
 };
 
-static const struct rpc_timeout timeout = { .to_initval = 60 * HZ, .to_maxval = 60 * HZ };
-
 static struct xprt_class class;
 
-static const struct rpcordma_xprt_kind kind = { .xprt_class = &class, .operations = &operations, .timeout = &timeout };
+static const struct rpcordma_xprt_kind kind = { .xprt_class = &class, .operations = &operations };
 
 static struct rpc_xprt *setup(struct xprt_create *args)
 {

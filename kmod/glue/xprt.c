@@ -9,6 +9,8 @@
 
 #include "kernel/glue.h"
 
+static const struct rpc_timeout timeout = { .to_initval = 60 * HZ, .to_maxval = 60 * HZ };
+
 struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, const struct rpcordma_xprt_kind *kind, size_t size,
 				     unsigned int least, unsigned int most)
 {
@@ -26,7 +28,7 @@ struct rpc_xprt *rpcordma_xprt_alloc(struct xprt_create *args, const struct rpco
 	}
 	xprt->xprt_class = kind->xprt_class;
 	xprt->ops = kind->operations;
-	xprt->timeout = kind->timeout;
+	xprt->timeout = &timeout;
 	xprt->addrlen = args->addrlen;
 	memcpy(&xprt->addr, args->dstaddr, args->addrlen);
 	error = rpcordma_addresses_format(xprt);

@@ -32,7 +32,6 @@ struct rdma_cm_id;
 struct rdma_conn_param;
 struct rpc_rqst;
 struct rpc_task;
-struct rpc_timeout;
 struct rpc_wait_queue;
 struct rpc_xprt;
 struct rpc_xprt_ops;
@@ -101,7 +100,6 @@ int rpcordma_accept(struct rdma_cm_id *id, struct rdma_conn_param *wanted, u8 mo
 struct rpcordma_xprt_kind {
 	const struct xprt_class *xprt_class;
 	const struct rpc_xprt_ops *operations;
-	const struct rpc_timeout *timeout;
 };
 
 /* A transport of that kind to the address in `args`, with what sunrpc shows of it, and slots for `least` to `most`

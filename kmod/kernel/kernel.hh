@@ -104,19 +104,11 @@ template <typename T> T *nth(T *array, std::size_t n) noexcept
 	return reinterpret_cast<T *>(reinterpret_cast<Bytes *>(array) + n * Layout<std::remove_const_t<T>>::size);
 }
 
-/* An integer type by its size in bytes, negative for the signed ones. */
+/* An integer type by its size in bytes, negative for the signed ones: those that constants have. */
 template <int Size> struct IntegerOfSize;
-template <> struct IntegerOfSize<1> : std::type_identity<u8> {
-};
-template <> struct IntegerOfSize<2> : std::type_identity<u16> {
-};
 template <> struct IntegerOfSize<4> : std::type_identity<u32> {
 };
 template <> struct IntegerOfSize<8> : std::type_identity<u64> {
-};
-template <> struct IntegerOfSize<-1> : std::type_identity<s8> {
-};
-template <> struct IntegerOfSize<-2> : std::type_identity<s16> {
 };
 template <> struct IntegerOfSize<-4> : std::type_identity<s32> {
 };

@@ -11,8 +11,6 @@ using u8 = unsigned char;
 using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
-using s8 = signed char;
-using s16 = short;
 using s32 = int;
 using s64 = long long;
 

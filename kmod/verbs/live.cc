@@ -16,22 +16,9 @@ struct LiveObject {
 };
 
 constexpr LiveObject kinds[] = {
-	{"transports", live_objects.transports},
-	{"endpoints", live_objects.endpoints},
-	{"requests", live_objects.requests},
-	{"registrations", live_objects.registrations},
-	{"mapped_pages", live_objects.mapped_pages},
-	{"receive_buffers", live_objects.receive_buffers},
-	{"send_buffers", live_objects.send_buffers},
-	{"transfers", live_objects.transfers},
-	{"listeners", live_objects.listeners},
-	{"connect_requests", live_objects.connect_requests},
-	{"connections", live_objects.connections},
-	{"calls", live_objects.calls},
-	{"pulls", live_objects.pulls},
-	{"pushes", live_objects.pushes},
-	{"offered_calls", live_objects.offered_calls},
-	{"held_pages", live_objects.held_pages},
+#define KIND(name) {#name, live_objects.name},
+	RPCORDMA_EACH_LIVE_OBJECT(KIND)
+#undef KIND
 };
 
 } // namespace
@@ -40,10 +27,11 @@ constexpr LiveObject kinds[] = {
 
 using namespace rpcordma;
 
-void rpcordma_print_live_objects(seq_file *file)
+int rpcordma_live_objects_show(seq_file *file, void *)
 {
 	for (const LiveObject &kind : kinds)
 		seq_printf(file, "%s %ld\n", kind.name, kind.count.load());
+	return 0;
 }
 
 void rpcordma_log_leaks(void)

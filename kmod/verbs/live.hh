@@ -6,23 +6,29 @@
 
 namespace rpcordma {
 
+/* What is counted, in the order in which it is shown. */
+#define RPCORDMA_EACH_LIVE_OBJECT(KIND) \
+	KIND(transports)                \
+	KIND(endpoints)                 \
+	KIND(requests)                  \
+	KIND(registrations)             \
+	KIND(mapped_pages)              \
+	KIND(receive_buffers)           \
+	KIND(send_buffers)              \
+	KIND(transfers)                 \
+	KIND(listeners)                 \
+	KIND(connect_requests)          \
+	KIND(connections)               \
+	KIND(calls)                     \
+	KIND(pulls)                     \
+	KIND(pushes)                    \
+	KIND(offered_calls)             \
+	KIND(held_pages)
+
 struct LiveObjects {
-	std::atomic<long> transports;
-	std::atomic<long> endpoints;
-	std::atomic<long> requests;
-	std::atomic<long> registrations;
-	std::atomic<long> mapped_pages;
-	std::atomic<long> receive_buffers;
-	std::atomic<long> send_buffers;
-	std::atomic<long> transfers;
-	std::atomic<long> listeners;
-	std::atomic<long> connect_requests;
-	std::atomic<long> connections;
-	std::atomic<long> calls;
-	std::atomic<long> pulls;
-	std::atomic<long> held_pages;
-	std::atomic<long> pushes;
-	std::atomic<long> offered_calls;
+#define KIND(name) std::atomic<long> name;
+	RPCORDMA_EACH_LIVE_OBJECT(KIND)
+#undef KIND
 };
 
 extern LiveObjects live_objects;

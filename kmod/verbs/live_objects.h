@@ -9,8 +9,8 @@ extern "C" {
 
 struct seq_file;
 
-/* How many objects of each kind there are: a line for each, "NAME COUNT". */
-void rpcordma_print_live_objects(struct seq_file *file);
+/* How many objects of each kind there are: a line for each, "NAME COUNT". Returns 0. */
+int rpcordma_live_objects_show(struct seq_file *file, void *unused);
 /* Logs each kind of which some are left. */
 void rpcordma_log_leaks(void);
 
