@@ -137,27 +137,37 @@ void Identifier::event(rdma_cm_event *event) noexcept
 	const int status = field::rdma_cm_event::status(event);
 
 	rpcordma_trace_connection_event(destination(), rpcordma_event_name(kind), status);
-	if (is_acceptor_)
-		return acceptor_event(kind);
+	/* Of a connection that is there, or of an acceptor's, nobody waits for a step. */
+	const auto failed = [&](ConnectEvent step) {
+		if (is_acceptor_ || established_.load())
+			user_.ended(rpcordma_event_name(kind));
+		else
+			step_ended(step, status);
+	};
 	switch (kind) {
 	case kernel::RDMA_CM_EVENT_ADDR_RESOLVED:
 	case kernel::RDMA_CM_EVENT_ROUTE_RESOLVED:
 		step_ended(ConnectEvent::established, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ADDR_ERROR:
-		step_ended(event_of(status, ConnectEvent::address_error), status);
+		failed(event_of(status, ConnectEvent::address_error));
 		break;
 	case kernel::RDMA_CM_EVENT_ROUTE_ERROR:
-		step_ended(event_of(status, ConnectEvent::route_error), status);
+		failed(event_of(status, ConnectEvent::route_error));
 		break;
 	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
 	case kernel::RDMA_CM_EVENT_UNREACHABLE:
-		step_ended(event_of(status, ConnectEvent::unreachable), status);
+		failed(event_of(status, ConnectEvent::unreachable));
 		break;
 	case kernel::RDMA_CM_EVENT_REJECTED:
-		step_ended(ConnectEvent::rejected, status);
+		failed(ConnectEvent::rejected);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
+		if (is_acceptor_) {
+			established_.store(true);
+			user_.established();
+			break;
+		}
 		agreement_ = proto::agree(
 			own_, wire::PrivateData::decode({
 				      static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
@@ -169,32 +179,8 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		break;
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
-		if (established_.load())
-			user_.ended(rpcordma_event_name(kind));
-		else
-			step_ended(ConnectEvent::device_removed, status);
+		failed(ConnectEvent::device_removed);
 		break;
-	case kernel::RDMA_CM_EVENT_DISCONNECTED:
-		user_.ended(rpcordma_event_name(kind));
-		break;
-	default:
-		break;
-	}
-}
-
-/* Nobody waits for a step: a connection is there, or is no more. */
-void Identifier::acceptor_event(unsigned int kind) noexcept
-{
-	switch (kind) {
-	case kernel::RDMA_CM_EVENT_ESTABLISHED:
-		established_.store(true);
-		user_.established();
-		break;
-	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
-	case kernel::RDMA_CM_EVENT_UNREACHABLE:
-	case kernel::RDMA_CM_EVENT_REJECTED:
-	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
-	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case kernel::RDMA_CM_EVENT_DISCONNECTED:
 		user_.ended(rpcordma_event_name(kind));
 		break;

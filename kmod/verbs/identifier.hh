@@ -106,7 +106,6 @@ class Identifier {
 
 	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
 	void event(rdma_cm_event *event) noexcept;
-	void acceptor_event(unsigned int kind) noexcept;
 	void step_ended(proto::ConnectEvent event, int status) noexcept;
 	/* Waits for the event that ends a step. `started` is the errno of its beginning. */
 	[[nodiscard]] Outcome step(int started, unsigned long patience) noexcept;
