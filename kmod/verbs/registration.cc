@@ -16,7 +16,7 @@ constexpr std::uint32_t growth_step = 8;
 
 } // namespace
 
-PageCursor::Piece PageCursor::next() noexcept
+PagePiece PageCursor::next() noexcept
 {
 	while (done_ == runs_.front().shape.pages()) {
 		runs_ = runs_.subspan(1);
@@ -32,6 +32,14 @@ PageCursor::Piece PageCursor::next() noexcept
 	return {in, offset, length};
 }
 
+Registration::Registration(SendQueue &queue) noexcept
+	: silent_(queue.silent())
+{
+	field::ib_send_wr::opcode(register_request()) = kernel::IB_WR_REG_MR;
+	field::ib_send_wr::wr_cqe(register_request()) = silent_;
+	field::ib_send_wr::opcode(invalidate_.get()) = kernel::IB_WR_LOCAL_INV;
+}
+
 Registration::~Registration()
 {
 	if (mr_)
@@ -42,7 +50,7 @@ Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Acce
 {
 	auto *const list = reinterpret_cast<scatterlist *>(list_.data());
 	for (std::uint32_t i = 0; i < piece.pages; i++) {
-		const PageCursor::Piece next = cursor.next();
+		const PagePiece next = cursor.next();
 		rpcordma_list_set(kernel::nth(list, i), next.in, next.length, next.offset);
 	}
 
@@ -91,19 +99,11 @@ wire::Segment Registration::segment() const noexcept
 		.offset = field::ib_mr::iova(mr_)};
 }
 
-ib_send_wr *Registration::register_request() noexcept
-{
-	ib_send_wr *const request = &field::ib_reg_wr::wr(register_.get());
-	field::ib_send_wr::opcode(request) = kernel::IB_WR_REG_MR;
-	field::ib_send_wr::wr_cqe(request) = silent_.cqe();
-	return request;
-}
-
 ib_send_wr *Registration::invalidate_request() noexcept
 {
+	/* It may have been the last of a chain, which is signalled. */
 	ib_send_wr *const request = invalidate_.get();
-	field::ib_send_wr::opcode(request) = kernel::IB_WR_LOCAL_INV;
-	field::ib_send_wr::wr_cqe(request) = silent_.cqe();
+	field::ib_send_wr::wr_cqe(request) = silent_;
 	field::ib_send_wr::send_flags(request) = 0;
 	return request;
 }

@@ -46,6 +46,13 @@ struct Run {
 	}
 };
 
+/* Where in local memory bytes are: within a page, or pages that follow one another. */
+struct PagePiece {
+	page *in;
+	std::uint32_t offset;
+	std::uint32_t length;
+};
+
 /* Goes through runs page by page. */
 class PageCursor {
     public:
@@ -54,13 +61,8 @@ class PageCursor {
 	{
 	}
 
-	struct Piece {
-		page *in;
-		std::uint32_t offset;
-		std::uint32_t length;
-	};
 	/* The next piece, which must exist. */
-	[[nodiscard]] Piece next() noexcept;
+	[[nodiscard]] PagePiece next() noexcept;
 
     private:
 	std::span<const Run> runs_;
@@ -70,10 +72,7 @@ class PageCursor {
 /* One registration of the device's. Belongs to a pool, or to the RPC that took it. */
 class Registration final : public kernel::Heap, public kernel::ListNode<Registration> {
     public:
-	explicit Registration(SendQueue &queue) noexcept
-		: silent_(queue)
-	{
-	}
+	explicit Registration(SendQueue &queue) noexcept;
 	~Registration();
 
 	/* Maps the next `piece.pages` pages of the cursor and prepares the work requests that register and invalidate
@@ -85,7 +84,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 	[[nodiscard]] wire::Segment segment() const noexcept;
 	[[nodiscard]] wire::Handle handle() const noexcept { return segment().handle; }
 	/* The work requests that give the peer access to the memory, and take it back; part of this object. */
-	[[nodiscard]] ib_send_wr *register_request() noexcept;
+	[[nodiscard]] ib_send_wr *register_request() noexcept { return &kernel::field::ib_reg_wr::wr(register_.get()); }
 	[[nodiscard]] ib_send_wr *invalidate_request() noexcept;
 	/* The peer has invalidated it (RFC 8797, 4.1). */
 	bool invalidated = false;
@@ -100,7 +99,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 	kernel::Block list_;
 	std::uint32_t mapped_ = 0;
 	unsigned int direction_ = 0;
-	Silent silent_;
+	ib_cqe *const silent_;
 	kernel::Opaque<ib_reg_wr> register_;
 	kernel::Opaque<ib_send_wr> invalidate_;
 };

@@ -5,20 +5,6 @@ namespace rpcordma::verbs {
 
 namespace field = kernel::field;
 
-Silent::Silent(SendQueue &queue) noexcept
-	: queue_(queue)
-{
-	field::ib_cqe::done(cqe_.get()) = completed;
-}
-
-void Silent::completed(ib_cq *, ib_wc *completion)
-{
-	const unsigned int status = field::ib_wc::status(completion);
-
-	if (status != kernel::IB_WC_SUCCESS)
-		kernel::owner_of(&Silent::cqe_, field::ib_wc::wr_cqe(completion))->queue_.failed(status);
-}
-
 Signal::Signal(Action action) noexcept
 	: action_(action)
 {
@@ -89,6 +75,24 @@ Chain Chain::cut(std::uint32_t most) noexcept
 	count -= most;
 	field::ib_send_wr::next(front.last) = nullptr;
 	return front;
+}
+
+SendQueue::SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
+	: device_(device)
+	, lkey_(lkey)
+	, size_(size)
+	, depth_(depth)
+	, user_(user)
+{
+	field::ib_cqe::done(silent_.get()) = silent_completed;
+}
+
+void SendQueue::silent_completed(ib_cq *, ib_wc *completion)
+{
+	const unsigned int status = field::ib_wc::status(completion);
+
+	if (status != kernel::IB_WC_SUCCESS)
+		kernel::owner_of(&SendQueue::silent_, field::ib_wc::wr_cqe(completion))->failed(status);
 }
 
 SendQueue::~SendQueue()

@@ -15,20 +15,6 @@ namespace rpcordma::verbs {
 
 class SendQueue;
 
-/* The completion entry of work requests that nobody waits for: it is heard of only when one fails. */
-class Silent {
-    public:
-	explicit Silent(SendQueue &queue) noexcept;
-
-	[[nodiscard]] ib_cqe *cqe() noexcept { return cqe_.get(); }
-
-    private:
-	static void completed(ib_cq *cq, ib_wc *completion);
-
-	kernel::Opaque<ib_cqe> cqe_;
-	SendQueue &queue_;
-};
-
 struct Chain;
 
 /* A completion of the send queue that somebody waits for. Work requests complete in order: one that is signalled shows
@@ -99,14 +85,7 @@ struct Chain {
 class SendQueue : public kernel::Heap {
     public:
 	/* `size` is that of the largest message in bytes, `depth` the number of work requests that fit the queue pair. */
-	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
-		: device_(device)
-		, lkey_(lkey)
-		, size_(size)
-		, depth_(depth)
-		, user_(user)
-	{
-	}
+	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept;
 	/* The queue pair has been drained. */
 	~SendQueue();
 
@@ -148,10 +127,13 @@ class SendQueue : public kernel::Heap {
 	void free_buffers() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The most work requests that may be posted as one chain: two of them fit. */
 	[[nodiscard]] std::uint32_t longest_chain() const noexcept { return depth_ / 2; }
-	void failed(unsigned int status) noexcept { user_.failed("send queue", rpcordma_status_name(status)); }
+	/* The completion entry of work requests that nobody waits for: it is heard of only when one fails. */
+	[[nodiscard]] ib_cqe *silent() noexcept { return silent_.get(); }
 
     private:
 	friend class Signal;
+	static void silent_completed(ib_cq *cq, ib_wc *completion);
+	void failed(unsigned int status) noexcept { user_.failed("send queue", rpcordma_status_name(status)); }
 	SendBuffer *make(gfp_t gfp) noexcept;
 	[[nodiscard]] bool post_locked(Chain chain, Signal &signal, bool signalled) noexcept RPCORDMA_REQUIRES(lock_);
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -166,6 +148,7 @@ class SendQueue : public kernel::Heap {
 	const std::uint32_t size_;
 	const std::uint32_t depth_;
 	QueueUser &user_;
+	kernel::Opaque<ib_cqe> silent_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_SEND_QUEUE};
 	kernel::List<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* In the order in which they were posted. */

@@ -6,19 +6,12 @@
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
-#include "verbs/send_queue.hh"
+#include "verbs/registration.hh"
 #include "wire/chunk.hh"
 
 namespace rpcordma::verbs {
 
 enum class Direction : std::uint8_t { read, write };
-
-/* Where in local memory bytes are. */
-struct PagePiece {
-	page *in;
-	std::uint32_t offset;
-	std::uint32_t length;
-};
 
 /* The piece that begins with a byte of kmalloc()ed memory: what of `most` bytes is in the same page. */
 [[nodiscard]] PagePiece piece_at(const std::byte *at, std::uint32_t most) noexcept;

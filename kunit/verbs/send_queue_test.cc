@@ -330,12 +330,11 @@ TEST(Chain, IsAppendedAndCut)
 class Before {
     public:
 	explicit Before(SendQueue &queue)
-		: nobody_(queue)
 	{
 		for (auto &each : requests_) {
 			ib_send_wr *const request = each.get();
 			kernel::field::ib_send_wr::opcode(request) = kernel::IB_WR_SEND;
-			kernel::field::ib_send_wr::wr_cqe(request) = nobody_.cqe();
+			kernel::field::ib_send_wr::wr_cqe(request) = queue.silent();
 			chain.append(request);
 		}
 	}
@@ -344,7 +343,6 @@ class Before {
 
     private:
 	std::array<kernel::Opaque<ib_send_wr>, count> requests_;
-	verbs::Silent nobody_;
 };
 
 TEST(Post, WithRequestsBefore_IsOneChainAndOneDoorbell)
