@@ -14,11 +14,6 @@ static bool is_listener(const struct svc_xprt *xprt)
 	return test_bit(XPT_LISTENER, &xprt->xpt_flags);
 }
 
-static int has_room(struct svc_xprt *xprt)
-{
-	return rpcordma_server_has_room(xprt);
-}
-
 static void detach(struct svc_xprt *xprt)
 {
 	if (is_listener(xprt))
@@ -56,7 +51,7 @@ static const struct svc_xprt_ops operations = {
 	.xpo_recvfrom = rpcordma_server_recvfrom,
 	.xpo_sendto = rpcordma_server_sendto,
 	.xpo_result_payload = rpcordma_server_result_payload,
-	.xpo_has_wspace = has_room,
+	.xpo_has_wspace = rpcordma_server_has_room,
 	.xpo_release_ctxt = rpcordma_server_release_context,
 	.xpo_detach = detach,
 	.xpo_free = free_xprt,

@@ -7,11 +7,6 @@
 #include "entry/parts.h"
 #include "server/operations.h"
 
-static void close(struct rpc_xprt *xprt)
-{
-	xprt_disconnect_done(xprt);
-}
-
 /* sunrpc's fault injection. */
 static void inject_disconnect(struct rpc_xprt *xprt)
 {
@@ -32,7 +27,7 @@ static const struct rpc_xprt_ops operations = {
 	.buf_free = rpcordma_server_reverse_free,
 	.send_request = rpcordma_server_reverse_send,
 	.wait_for_reply_request = xprt_wait_for_reply_request_def,
-	.close = close,
+	.close = xprt_disconnect_done,
 	.destroy = rpcordma_server_reverse_destroy,
 	.inject_disconnect = inject_disconnect,
 	.print_stats = print_no_stats,

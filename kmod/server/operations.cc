@@ -94,7 +94,7 @@ void rpcordma_server_free(svc_xprt *xprt)
 	delete &Connection::of(xprt);
 }
 
-bool rpcordma_server_has_room(svc_xprt *xprt)
+int rpcordma_server_has_room(svc_xprt *xprt)
 {
 	return !Connection::of(xprt).postings().is_crowded();
 }

@@ -25,7 +25,7 @@ int rpcordma_server_result_payload(struct svc_rqst *rqst, unsigned int offset, u
 void rpcordma_server_release_context(struct svc_xprt *xprt, void *context);
 void rpcordma_server_detach(struct svc_xprt *xprt);
 void rpcordma_server_free(struct svc_xprt *xprt);
-bool rpcordma_server_has_room(struct svc_xprt *xprt);
+int rpcordma_server_has_room(struct svc_xprt *xprt);
 
 /* As a requester in the reverse direction, through kmod/entry/reverse_requester.c: those of struct rpc_xprt_ops. */
 struct rpc_xprt *rpcordma_server_reverse_setup(struct xprt_create *args, const struct rpcordma_xprt_kind *kind);
