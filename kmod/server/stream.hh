@@ -49,22 +49,16 @@ class StreamReader {
 		const std::uint32_t pages = field::xdr_buf::page_len(&buffer_);
 
 		if (offset < head)
-			return of_bytes(field::xdr_buf::head(&buffer_), offset, std::min(most, head - offset));
+			return verbs::piece_at(static_cast<const std::byte *>(field::xdr_buf::head(&buffer_)) + offset,
+					       std::min(most, head - offset));
 		offset -= head;
 		if (offset >= pages)
-			return of_bytes(field::xdr_buf::tail(&buffer_), offset - pages, most);
+			return verbs::piece_at(
+				static_cast<const std::byte *>(field::xdr_buf::tail(&buffer_)) + offset - pages, most);
 		const std::uint32_t from = field::xdr_buf::page_base(&buffer_) + offset;
 		const std::uint32_t in_page = from % proto::page_size;
 		return {field::xdr_buf::pages(&buffer_)[from / proto::page_size], in_page,
 			std::min({most, pages - offset, proto::page_size - in_page})};
-	}
-	[[nodiscard]] static verbs::PagePiece of_bytes(const void *bytes, std::uint32_t offset,
-						       std::uint32_t most) noexcept
-	{
-		const auto *const at = static_cast<const std::byte *>(bytes) + offset;
-		const auto in_page =
-			static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % proto::page_size);
-		return {rpcordma_page_of(at), in_page, std::min(most, proto::page_size - in_page)};
 	}
 
 	const xdr_buf &buffer_;
