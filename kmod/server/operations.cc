@@ -104,31 +104,7 @@ rpc_xprt *rpcordma_server_reverse_setup(xprt_create *args, const rpcordma_xprt_k
 	return server::ReverseRequester::open(args, kind);
 }
 
-void rpcordma_server_reverse_destroy(rpc_xprt *xprt)
-{
-	rpcordma_xprt_free(xprt);
-}
-
 int rpcordma_server_reverse_send(rpc_rqst *rqst)
 {
 	return server::ReverseRequester::send(rqst);
-}
-
-/* Call and Reply in one piece. */
-int rpcordma_server_reverse_alloc(rpc_task *task)
-{
-	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
-	const std::size_t call = field::rpc_rqst::rq_callsize(rqst);
-	auto *const buffer =
-		static_cast<std::byte *>(rpcordma_alloc(call + field::rpc_rqst::rq_rcvsize(rqst), rpc_task_gfp_mask()));
-	if (!buffer)
-		return -kernel::ENOMEM;
-	field::rpc_rqst::rq_buffer(rqst) = buffer;
-	field::rpc_rqst::rq_rbuffer(rqst) = buffer + call;
-	return 0;
-}
-
-void rpcordma_server_reverse_free(rpc_task *task)
-{
-	kfree(field::rpc_rqst::rq_buffer(field::rpc_task::tk_rqstp(task)));
 }
