@@ -6,7 +6,6 @@
 #include "client/operations.h"
 #include "entry/parts.h"
 #include "kernel/glue.h"
-#include "server/operations.h"
 #include "verbs/live_objects.h"
 
 struct part {
@@ -22,7 +21,6 @@ static const struct part parts[] = {
 	{ rpcordma_requester_register, rpcordma_requester_unregister },
 	{ rpcordma_sysctls_register, rpcordma_sysctls_unregister },
 	{ rpcordma_debugfs_create, rpcordma_debugfs_remove },
-	{ rpcordma_server_start, rpcordma_server_stop },
 	{ rpcordma_reverse_requester_register, rpcordma_reverse_requester_unregister },
 	{ rpcordma_responder_register, rpcordma_responder_unregister },
 };

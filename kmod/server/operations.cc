@@ -12,29 +12,13 @@ namespace field = kernel::field;
 
 namespace rpcordma::server {
 
-namespace {
-
-constinit Service *the_service = nullptr;
-
-} // namespace
-
 Service &service() noexcept
 {
-	return *the_service;
+	static constinit Service the_service;
+	return the_service;
 }
 
 } // namespace rpcordma::server
-
-int rpcordma_server_start(void)
-{
-	server::the_service = new (kernel::GFP_KERNEL) server::Service;
-	return server::the_service ? 0 : -kernel::ENOMEM;
-}
-
-void rpcordma_server_stop(void)
-{
-	delete server::the_service;
-}
 
 svc_xprt *rpcordma_server_create(svc_xprt_class *xprt_class, svc_serv *server, net *network, sockaddr *address)
 {

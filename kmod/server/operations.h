@@ -9,9 +9,6 @@
 extern "C" {
 #endif
 
-/* Before the first of the others. 0 or -ENOMEM. */
-int rpcordma_server_start(void);
-void rpcordma_server_stop(void);
 /* A listener; an error pointer where it cannot listen. Process context. */
 struct svc_xprt *rpcordma_server_create(struct svc_xprt_class *xprt_class, struct svc_serv *server, struct net *network,
 					struct sockaddr *address);

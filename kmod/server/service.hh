@@ -2,13 +2,12 @@
 /* What all connections of the responder share. */
 #pragma once
 
-#include "kernel/heap.hh"
 #include "kernel/kernel.hh"
 #include "proto/failures.hh"
 
 namespace rpcordma::server {
 
-class Service : public kernel::Heap {
+class Service {
     public:
 	/* An RDMA operation for that transaction failed, and the connection with it (RFC 8166, 4.5.3). Any context. */
 	void remember_failure(proto::Transaction transaction) noexcept { failures_.remember(transaction, now()); }
@@ -24,7 +23,7 @@ class Service : public kernel::Heap {
 	proto::Failures<64> failures_;
 };
 
-/* Exists while the module serves. */
+/* The only one. */
 [[nodiscard]] Service &service() noexcept;
 
 } // namespace rpcordma::server
