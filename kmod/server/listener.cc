@@ -185,16 +185,20 @@ bool Listener::withdraw(ConnectRequest &request) noexcept
 	return true;
 }
 
+/* The request is its taker's: events find it no more in the list. */
+kernel::Owned<ConnectRequest> Listener::next() noexcept
+{
+	kernel::Guard guard(lock_);
+	kernel::Owned<ConnectRequest> request(waiting_.pop_front());
+	if (request)
+		request->is_waiting = false;
+	rpcordma_svc_set_connecting(xprt(), !waiting_.empty());
+	return request;
+}
+
 svc_xprt *Listener::accept() noexcept
 {
-	kernel::Owned<ConnectRequest> request;
-	{
-		kernel::Guard guard(lock_);
-		request.reset(waiting_.pop_front());
-		if (request)
-			request->is_waiting = false;
-		rpcordma_svc_set_connecting(xprt(), !waiting_.empty());
-	}
+	kernel::Owned<ConnectRequest> request = next();
 	return request ? Connection::accept(std::move(request), xprt()) : nullptr;
 }
 
@@ -210,17 +214,8 @@ void Listener::detach() noexcept
 	/* No connection arrives after this. */
 	if (id)
 		rdma_destroy_id(id);
-	for (;;) {
-		kernel::Owned<ConnectRequest> request;
-		{
-			kernel::Guard guard(lock_);
-			request.reset(waiting_.pop_front());
-			if (!request)
-				break;
-			request->is_waiting = false;
-		}
+	while (const kernel::Owned<ConnectRequest> request = next())
 		rdma_destroy_id(request->id);
-	}
 	/* Connections that were lost before hold the device and the module until their end is through. */
 	rpcordma_flush_ends();
 }

@@ -60,6 +60,7 @@ class Listener final : public kernel::Heap {
 	void listen_again() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int lose(rdma_cm_id *id) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] kernel::Owned<ConnectRequest> next() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool withdraw(ConnectRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	Counted counted_{live_objects.listeners};
