@@ -428,22 +428,15 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 /* The queue pair is drained: nothing is read or written any more. */
 void ReverseResponder::sweep() noexcept
 {
-	for (;;) {
-		ReverseRequest *request;
-		{
-			kernel::Guard guard(lock_);
-			request = waiting_.pop_front();
-			if (!request)
-				request = moving_.pop_front();
+	kernel::Guard guard(lock_);
+	for (auto *const list : {&waiting_, &moving_}) {
+		while (ReverseRequest *const request = list->pop_front()) {
+			transfers_.finish(request->transfers_);
+			if (State &state = progress_of(*request).state; state == State::pushing)
+				state = State::served;
+			else
+				recycle(*request);
 		}
-		if (!request)
-			return;
-		transfers_.finish(request->transfers_);
-		kernel::Guard guard(lock_);
-		if (State &state = progress_of(*request).state; state == State::pushing)
-			state = State::served;
-		else
-			recycle(*request);
 	}
 }
 
