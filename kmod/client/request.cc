@@ -70,28 +70,27 @@ verbs::Mapped Request::advertise(const Runs &call, const Runs &reply, const prot
 				 proto::RegistrationLimits limits, verbs::Registrations &taken,
 				 verbs::Chain &chain) noexcept
 {
-	using Part = Runs::Part;
+	const auto add = [&](const Runs &stream, bool is_reduced, verbs::Access access, auto offer) {
+		const auto part = is_reduced ? Runs::Part::pages : Runs::Part::whole;
+		return advertised.add(stream.cursor(part), proto::Segmenter(stream.shapes(part), limits), access, taken,
+				      chain, offer);
+	};
 	withdraw_offer();
 	if (plan.call != proto::CallTransfer::inline_message) {
 		const bool is_reduced = plan.call == proto::CallTransfer::read_chunk;
-		const Part part = is_reduced ? Part::pages : Part::whole;
-		const auto position = wire::Position{is_reduced ? call.shapes(Part::whole).front().length : 0};
-		const verbs::Mapped mapped =
-			advertised.add(call.cursor(part), proto::Segmenter(call.shapes(part), limits),
-				       verbs::Access::read, taken, chain, [&](const wire::Segment &segment) {
-					       read_segments_[read_count_++] = {position, segment};
-				       });
+		const wire::Position position{is_reduced ? call.shapes(Runs::Part::whole).front().length : 0};
+		const auto mapped = add(call, is_reduced, verbs::Access::read, [&](const wire::Segment &segment) {
+			read_segments_[read_count_++] = {position, segment};
+		});
 		if (mapped != verbs::Mapped::yes)
 			return mapped;
 	}
 	if (plan.reply == proto::ReplyRoom::inline_message)
 		return verbs::Mapped::yes;
 	const bool is_reduced = plan.reply == proto::ReplyRoom::write_chunk;
-	const Part part = is_reduced ? Part::pages : Part::whole;
 	wire::Segment *end = room_segments_.data();
-	const verbs::Mapped mapped = advertised.add(reply.cursor(part), proto::Segmenter(reply.shapes(part), limits),
-						    verbs::Access::write, taken, chain,
-						    [&](const wire::Segment &segment) { *end++ = segment; });
+	const auto mapped =
+		add(reply, is_reduced, verbs::Access::write, [&](const wire::Segment &segment) { *end++ = segment; });
 	(is_reduced ? offer_.write_chunk : offer_.reply_chunk) = {room_segments_.data(), end};
 	return mapped;
 }
