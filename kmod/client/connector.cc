@@ -32,10 +32,8 @@ int errno_of(proto::ConnectOutcome outcome)
 
 } // namespace
 
-Connector::Connector(Transport &owner, verbs::Endpoint::User &user, const sockaddr *source,
-		     std::size_t source_length) noexcept
+Connector::Connector(Transport &owner, const sockaddr *source, std::size_t source_length) noexcept
 	: owner_(owner)
-	, user_(user)
 	, xprt_(owner.xprt())
 	, has_wanted_source_(source != nullptr)
 {
@@ -113,7 +111,7 @@ proto::ConnectOutcome Connector::make() noexcept
 				.receive_size = rpcordma_max_inline_read,
 				.remote_invalidation = true},
 		},
-		user_);
+		owner_);
 	if (!endpoint)
 		return endpoint.error();
 	{

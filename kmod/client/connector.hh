@@ -16,9 +16,8 @@ class Transport;
 /* Makes a connection, at most one at a time, and closes it. Its lock may be taken inside of that of `Outstanding`. */
 class Connector {
     public:
-	/* `user` is called for what happens on connections; `source` is the address to connect from, or null for any. */
-	Connector(Transport &owner, verbs::Endpoint::User &user, const sockaddr *source,
-		  std::size_t source_length) noexcept;
+	/* `source` is the address to connect from, or null for any. */
+	Connector(Transport &owner, const sockaddr *source, std::size_t source_length) noexcept;
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
@@ -63,7 +62,6 @@ class Connector {
 	[[nodiscard]] std::uint64_t since_began() const noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;
-	verbs::Endpoint::User &user_;
 	rpc_xprt *const xprt_;
 	kernel::Opaque<sockaddr_storage> wanted_source_;
 	const bool has_wanted_source_;

@@ -21,14 +21,14 @@ constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
 constexpr unsigned int kept_slots = 16;
 constexpr std::size_t max_payload = 1 << 20;
 
-constexpr std::size_t alignment = alignof(Transport);
-constexpr std::size_t after_xprt = (kernel::Layout<rpc_xprt>::size + alignment - 1) / alignment * alignment;
+constexpr std::size_t xprt_size = kernel::Layout<rpc_xprt>::size;
+static_assert(xprt_size % alignof(Transport) == 0);
 
 } // namespace
 
 Transport &Transport::of(rpc_xprt *xprt) noexcept
 {
-	return *reinterpret_cast<Transport *>(reinterpret_cast<std::byte *>(xprt) + after_xprt);
+	return *reinterpret_cast<Transport *>(kernel::nth(xprt, 1));
 }
 
 Transport &Transport::of(const rpc_rqst *rqst) noexcept
@@ -36,14 +36,9 @@ Transport &Transport::of(const rpc_rqst *rqst) noexcept
 	return of(field::rpc_rqst::rq_xprt(rqst));
 }
 
-std::size_t Transport::allocation() noexcept
-{
-	return after_xprt + sizeof(Transport);
-}
-
 Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept
 	: xprt_(xprt)
-	, connector_(*this, *this, source, source_length)
+	, connector_(*this, source, source_length)
 {
 }
 
@@ -90,8 +85,8 @@ void rpcordma_client_forget_versions(void)
 rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kind)
 {
 	const unsigned int slots = rpcordma_slot_table_entries;
-	rpc_xprt *const xprt =
-		rpcordma_xprt_alloc(args, kind, Transport::allocation(), std::min(client::kept_slots, slots), slots);
+	rpc_xprt *const xprt = rpcordma_xprt_alloc(args, kind, client::xprt_size + sizeof(Transport),
+						   std::min(client::kept_slots, slots), slots);
 	if (rpcordma_pointer_error(xprt) != 0)
 		return xprt;
 	field::rpc_xprt::connect_timeout(xprt) = client::connect_timeout;

@@ -17,12 +17,10 @@ namespace rpcordma::client {
 
 /* What follows an rpc_xprt, in one allocation of sunrpc's: the parts of a requester, which find one another here. Each part
  * guards its own; nothing here changes but a counter. */
-class Transport final : private verbs::Endpoint::User {
+class Transport final : public verbs::Endpoint::User {
     public:
 	[[nodiscard]] static Transport &of(rpc_xprt *xprt) noexcept;
 	[[nodiscard]] static Transport &of(const rpc_rqst *rqst) noexcept;
-	/* The size to allocate for an rpc_xprt and its Transport, in bytes. */
-	[[nodiscard]] static std::size_t allocation() noexcept;
 
 	/* `source` is the address to connect from, or null for any. */
 	Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept;
