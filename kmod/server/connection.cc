@@ -90,12 +90,10 @@ bool Connection::start(ConnectRequest &request) noexcept
  * such by default. */
 void Connection::set_addresses(rdma_cm_id *id) noexcept
 {
-	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
-	rpcordma_svc_set_remote(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)));
-	std::array<std::byte, 28> address;
-	__builtin_memcpy(address.data(), &field::svc_xprt::xpt_remote(xprt()), address.size());
-	requester_ = proto::requester_at(address);
 	const auto *const from = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id));
+	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
+	rpcordma_svc_set_remote(xprt(), from);
+	requester_ = proto::requester_at({reinterpret_cast<const std::byte *>(peer()), 28});
 	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
 }
 
