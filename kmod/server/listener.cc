@@ -169,20 +169,16 @@ int Listener::waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event)
 					rpcordma_event_name(field::rdma_cm_event::event(event)),
 					field::rdma_cm_event::status(event));
 	request.is_gone = true;
-	if (!request.listener.withdraw(request))
-		return 0;
+	{
+		Listener &listener = request.listener;
+		kernel::Guard guard(listener.lock_);
+		/* Who has taken it over destroys both. */
+		if (!request.is_waiting)
+			return 0;
+		listener.waiting_.remove(request);
+	}
 	delete &request;
 	return 1;
-}
-
-/* False where somebody has taken the request over. */
-bool Listener::withdraw(ConnectRequest &request) noexcept
-{
-	kernel::Guard guard(lock_);
-	if (!request.is_waiting)
-		return false;
-	waiting_.remove(request);
-	return true;
 }
 
 /* The request is its taker's: events find it no more in the list. */

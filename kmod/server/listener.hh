@@ -61,7 +61,6 @@ class Listener final : public kernel::Heap {
 	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int lose(rdma_cm_id *id) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] kernel::Owned<ConnectRequest> next() noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool withdraw(ConnectRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	Counted counted_{live_objects.listeners};
 	kernel::Opaque<svc_xprt> xprt_;
