@@ -62,7 +62,6 @@ int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 /* sync.c. Lockdep tells these kinds of locks from each other. */
 enum rpcordma_lock {
 	RPCORDMA_LOCK_BACKLOG,
-	RPCORDMA_LOCK_POSTINGS,
 	RPCORDMA_LOCK_REPLIES,
 	RPCORDMA_LOCK_REVERSE_REQUESTER,
 	RPCORDMA_LOCK_OUTBOX,

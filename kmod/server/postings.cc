@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/postings.hh"
 
-#include <utility>
-
 #include "kernel/trace.hh"
 #include "server/connection.hh"
 
@@ -72,30 +70,22 @@ void Postings::not_prepared() noexcept
 	connection_.endpoint().lose("memory", "for RDMA Reads or Writes");
 }
 
+/* Changes nothing where a look is to come already. */
 void Postings::watch() noexcept
 {
-	kernel::Guard guard(lock_);
-	if (std::exchange(is_watched_, true))
-		return;
-	idle_looks_ = 0;
 	(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
 }
 
+/* One at a time. */
 void Postings::look() noexcept
 {
 	const bool has_moved = has_moved_.exchange(false);
-	{
-		kernel::Guard guard(lock_);
-		is_watched_ = is_crowded() || connection_.calls().backlog().is_reading();
-		if (!is_watched_)
-			return;
-		idle_looks_ = has_moved ? 0 : idle_looks_ + 1;
-		if (idle_looks_ < most_idle_looks) {
-			(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
-			return;
-		}
-	}
-	connection_.endpoint().lose("send queue", "nothing completes");
+	const bool is_owed = is_crowded() || connection_.calls().backlog().is_reading();
+	idle_looks_ = is_owed && !has_moved ? idle_looks_ + 1 : 0;
+	if (idle_looks_ >= most_idle_looks)
+		connection_.endpoint().lose("send queue", "nothing completes");
+	else if (is_owed)
+		watch();
 }
 
 void Postings::clear() noexcept

@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "kernel/sync.hh"
 #include "verbs/outbox.hh"
 #include "verbs/transfer.hh"
 
@@ -50,16 +49,16 @@ class Postings final : private verbs::Outbox::Listener {
 		outbox_.room();
 	}
 	/* Something has been posted that the requester owes an answer to. */
-	void watch() noexcept RPCORDMA_EXCLUDES(lock_);
+	void watch() noexcept;
 	/* The end: nothing completes any more. */
 	void clear() noexcept;
 
     private:
-	void posting_waits(wire::Xid xid) noexcept override RPCORDMA_EXCLUDES(lock_);
+	void posting_waits(wire::Xid xid) noexcept override;
 	void outbox_is_empty() noexcept override;
 	void posted_in_part(const verbs::Posting &posting) noexcept override;
 	void not_prepared() noexcept override;
-	void look() noexcept RPCORDMA_EXCLUDES(lock_);
+	void look() noexcept;
 
 	Connection &connection_;
 	ib_qp *qp_ = nullptr;
@@ -69,10 +68,8 @@ class Postings final : private verbs::Outbox::Listener {
 	kernel::Opaque<delayed_work> looks_;
 	/* Whether something has completed since the last look. */
 	std::atomic<bool> has_moved_{false};
-	kernel::SpinLock lock_{RPCORDMA_LOCK_POSTINGS};
-	/* Whether looks go on; how many in a row have seen no movement. */
-	bool is_watched_ RPCORDMA_GUARDED_BY(lock_) = false;
-	std::uint32_t idle_looks_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* How many looks in a row have seen no movement. They alone use it. */
+	std::uint32_t idle_looks_ = 0;
 };
 
 } // namespace rpcordma::server
