@@ -139,21 +139,19 @@ ReverseRequest *ReverseResponder::hold(wire::Bytes message) noexcept
 		kernel::Guard guard(lock_);
 		if (in_use_ == most_reverse_requests)
 			return nullptr;
-		in_use_++;
 		request = free_.pop_front();
 	}
 	if (!request)
 		request = new (kernel::GFP_ATTEMPT) ReverseRequest(*this);
-	const bool is_held = request && request->hold(message, kernel::GFP_ATTEMPT);
+	if (!request)
+		return nullptr;
+	const bool is_held = request->hold(message, kernel::GFP_ATTEMPT);
 	kernel::Guard guard(lock_);
-	if (request)
-		progress_of(*request) = {State::served, is_held, connection_};
+	in_use_++;
+	progress_of(*request) = {State::served, true, connection_};
 	if (is_held)
 		return request;
-	if (request)
-		recycle(*request);
-	else
-		in_use_--;
+	recycle(*request);
 	return nullptr;
 }
 
