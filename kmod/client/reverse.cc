@@ -173,8 +173,6 @@ void ReverseResponder::pull(ReverseRequest &request, const proto::Assembly &asse
 	}
 	if (verbs::requests_of(request.transfers_) > owner_.endpoint().sends().longest_chain())
 		return refuse(request, Refusal::chunks, "too many segments");
-	request.reads_ = verbs::chain_of(request.transfers_);
-	request.watch(owner_.endpoint().sends(), request.reads_);
 	wait_for_room(request, State::pulling);
 }
 
@@ -200,13 +198,16 @@ void ReverseResponder::post() noexcept
 			if (!request)
 				return waits_.store(false);
 			const bool is_refused = progress_of(*request).state == State::refused;
-			if (!owner_.endpoint().sends().reserve(is_refused ? 1 : request->reads_.count))
+			verbs::SendQueue &sends = owner_.endpoint().sends();
+			if (!sends.reserve(is_refused ? 1 : verbs::requests_of(request->transfers_)))
 				return;
 			waiting_.remove(*request);
 			if (!is_refused) {
 				moving_.push_back(*request);
+				const verbs::Chain reads = verbs::chain_of(request->transfers_);
+				request->watch(sends, reads);
 				/* Where it fails, the connection is being closed: sweep() will come by. */
-				(void)owner_.endpoint().sends().post(request->reads_, *request);
+				(void)sends.post(reads, *request);
 				continue;
 			}
 		}

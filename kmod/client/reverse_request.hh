@@ -88,7 +88,6 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 	/* What RDMA Reads fill: the Payload stream; later what RDMA Writes take: the Reply. */
 	kernel::Block moved_;
 	verbs::Transfers transfers_;
-	verbs::Chain reads_;
 };
 
 } // namespace rpcordma::client
