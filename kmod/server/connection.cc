@@ -120,11 +120,13 @@ void Connection::detach() noexcept
  * upper layer. */
 void Connection::begin_end() noexcept
 {
-	reverse_.lose();
 	/* The work's reference. It is there before anybody can see that the end has begun: sunrpc's detach() drops sunrpc's
 	 * reference as soon as it does. */
 	rpcordma_svc_xprt_get(xprt());
-	if (is_ending_.exchange(true))
+	const bool had_begun = is_ending_.exchange(true);
+	/* After it: a transport that is opened now is seen here, or sees that the end has begun. */
+	reverse_.lose();
+	if (had_begun)
 		return svc_xprt_put(xprt());
 	rpcordma_queue_end(ending_.get());
 }
