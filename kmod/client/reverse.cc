@@ -190,30 +190,26 @@ void ReverseResponder::wait_for_room(ReverseRequest &request, State state) noexc
 /* Posts what the send queue has room for now. The rest has its turn when there is more. */
 void ReverseResponder::post() noexcept
 {
-	for (;;) {
-		ReverseRequest *request;
-		{
-			kernel::Guard guard(lock_);
-			request = waiting_.front();
-			if (!request)
-				return waits_.store(false);
-			const bool is_refused = progress_of(*request).state == State::refused;
-			verbs::SendQueue &sends = owner_.endpoint().sends();
-			if (!sends.reserve(is_refused ? 1 : verbs::requests_of(request->transfers_)))
-				return;
-			waiting_.remove(*request);
-			if (!is_refused) {
-				moving_.push_back(*request);
-				const verbs::Chain reads = verbs::chain_of(request->transfers_);
-				request->watch(sends, reads);
-				/* Where it fails, the connection is being closed: sweep() will come by. */
-				(void)sends.post(reads, *request);
-				continue;
-			}
+	/* In one with the posting, of refusals too: what sweep() finds no more must not need the connection any more. */
+	kernel::Guard guard(lock_);
+	while (ReverseRequest *const request = waiting_.front()) {
+		verbs::SendQueue &sends = owner_.endpoint().sends();
+		const bool is_refused = progress_of(*request).state == State::refused;
+		if (!sends.reserve(is_refused ? 1 : verbs::requests_of(request->transfers_)))
+			return;
+		waiting_.remove(*request);
+		if (is_refused) {
+			send_refusal(*request);
+			recycle(*request);
+			continue;
 		}
-		send_refusal(*request);
-		keep(*request);
+		moving_.push_back(*request);
+		const verbs::Chain reads = verbs::chain_of(request->transfers_);
+		request->watch(sends, reads);
+		/* Where it fails, the connection is being closed: sweep() will come by. */
+		(void)sends.post(reads, *request);
 	}
+	waits_.store(false);
 }
 
 /* In the context of the completion queue. */
@@ -304,12 +300,8 @@ void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 		owner_.endpoint().sends().release(1);
 		return owner_.give_up(no_memory);
 	}
-	std::uint32_t credits;
-	{
-		kernel::Guard guard(lock_);
-		credits = grant();
-		give_credit_back(request);
-	}
+	const std::uint32_t credits = grant();
+	give_credit_back(request);
 	const proto::Call &call = request.call();
 	const auto refused = [&](proto::Refusal with) {
 		const proto::Refused answered{call.xid, std::to_underlying(call.version), with};
@@ -354,13 +346,15 @@ int ReverseResponder::send(rpc_rqst *rqst) noexcept
 	case Sent::no_memory:
 		/* It has no part in what Calls wait for: sunrpc tries again soon. */
 		return -kernel::ENOBUFS;
-	case Sent::too_large:
+	case Sent::too_large: {
 		/* An errno would be taken for that of whichever task sends at the moment. */
 		if (!owner_.endpoint().sends().reserve(1))
 			return -kernel::ENOBUFS;
 		request.refusal_ = Refusal::chunks;
+		kernel::Guard guard(lock_);
 		send_refusal(request);
 		break;
+	}
 	case Sent::not_connected:
 		owner_.connector().close();
 		return -kernel::ENOTCONN;

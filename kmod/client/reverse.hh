@@ -82,7 +82,7 @@ class ReverseResponder {
 	void moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void serve(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void refuse(ReverseRequest &request, Refusal refusal, const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
-	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] Sent transmit(ReverseRequest &request, const xdr_buf &reply) noexcept RPCORDMA_EXCLUDES(lock_);
 	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 
