@@ -171,24 +171,25 @@ bool Outstanding::offers(wire::Handle handle) noexcept
 
 void Outstanding::take_back(Request &request) noexcept
 {
-	Fence fence;
+	bool is_awaited;
 	{
 		kernel::Guard guard(lock_);
-		fence = invalidate(request);
+		is_awaited = invalidate(request);
 	}
-	if (fence == Fence::due)
+	if (!is_awaited)
 		taken_back(request);
 }
 
-/* Sees to the invalidation of all that the peer has not invalidated. */
-Outstanding::Fence Outstanding::invalidate(Request &request) noexcept
+/* Sees to the invalidation of all that the peer has not invalidated. Returns whether that is awaited: taken_back() will be
+ * called, or sweep() comes by. */
+bool Outstanding::invalidate(Request &request) noexcept
 {
 	const auto posted = request.advertised.invalidate(owner_.endpoint().sends(), request);
 	if (!posted)
-		return Fence::awaited;
+		return true;
 	progress_of(request).memory = Memory::returning;
 	owner_.statistics().local_invalidations += *posted;
-	return *posted == 0 ? Fence::due : Fence::awaited;
+	return *posted != 0;
 }
 
 void Outstanding::taken_back(Request &request) noexcept
@@ -269,24 +270,18 @@ void Outstanding::abandon(Request &request) noexcept
 void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 {
 	Request &request = Request::of(rqst);
-	Fence fence;
-	{
-		kernel::Guard guard(lock_);
-		Request::Progress &progress = progress_of(request);
-		/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came,
-		 * and that sunrpc could not verify, has used the Call up: it has to be sent again as well. */
-		if (timed_out && progress.state != State::replied && progress.connection == connection_)
-			owner_.give_up("no reply in time");
-		fence = withdraw(request);
-		if (fence == Fence::none)
-			return abandon(request);
-		rpc_task *const task = field::rpc_rqst::rq_task(rqst);
-		progress.sleeper = task;
-		progress.status = field::rpc_task::tk_status(task);
-		rpc_sleep_on_timeout(sleepers_.get(), task, sleep_is_over, rpcordma_jiffies() + fence_patience);
-	}
-	if (fence == Fence::due)
-		taken_back(request);
+	kernel::Guard guard(lock_);
+	Request::Progress &progress = progress_of(request);
+	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and that
+	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. */
+	if (timed_out && progress.state != State::replied && progress.connection == connection_)
+		owner_.give_up("no reply in time");
+	if (!withdraw(request))
+		return abandon(request);
+	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
+	progress.sleeper = task;
+	progress.status = field::rpc_task::tk_status(task);
+	rpc_sleep_on_timeout(sleepers_.get(), task, sleep_is_over, rpcordma_jiffies() + fence_patience);
 }
 
 void Outstanding::woken(rpc_task *task) noexcept
@@ -310,34 +305,38 @@ void Outstanding::woken(rpc_task *task) noexcept
 	abandon(request);
 }
 
-/* Nobody wants a reply to the Call any more. */
-Outstanding::Fence Outstanding::withdraw(Request &request) noexcept
+/* Nobody wants a reply to the Call any more. Returns whether its memory is awaited: not where there is none, or a reply is
+ * being worked on, which brings it back, and ends the call. */
+bool Outstanding::withdraw(Request &request) noexcept
 {
 	Request::Progress &progress = progress_of(request);
 	if (progress.memory == Memory::none || progress.state == State::replied)
-		return Fence::none;
+		return false;
 	/* It was begun before, by a task that was killed since, or by the completion of its Reply. */
 	const bool is_begun = std::exchange(progress.state, State::withdrawn) == State::withdrawn;
 	if (is_begun || progress.memory == Memory::returning)
-		return Fence::awaited;
+		return true;
 	rpcordma_trace_call_fenced(owner_.peer(), static_cast<u32>(xid_of(request.rqst)), request.advertised.count());
-	return invalidate(request);
+	if (invalidate(request))
+		return true;
+	/* The peer has invalidated all. Under the lock: sweep(), and with it the end of the connection, may come at any time. */
+	trace_invalidated(owner_, request, "requester");
+	request.advertised.take_back(owner_.endpoint().registrations());
+	advertising_.remove(request);
+	progress.memory = Memory::none;
+	return false;
 }
 
 /* Sleeps until the peer does not reach the memory: sunrpc frees it next, and has no task that could sleep. */
 void Outstanding::fence(Request &request) noexcept
 {
 	kernel::Completion fenced;
-	Fence fence;
 	{
 		kernel::Guard guard(lock_);
-		fence = withdraw(request);
-		if (fence == Fence::none)
+		if (!withdraw(request))
 			return;
 		progress_of(request).fenced = &fenced;
 	}
-	if (fence == Fence::due)
-		taken_back(request);
 	if (fenced.wait(fence_patience))
 		return;
 	{

@@ -81,7 +81,7 @@ class Outstanding {
 	/* Takes back the memory of a Call that has its Reply, and has the Reply delivered then. Context: a completion. */
 	void take_back(Request &request) noexcept;
 	/* The peer does not reach the Call's memory any more. Context: the completion that the Request is the Signal of; or
-	 * any, if the peer has invalidated all. */
+	 * another, if the peer has invalidated all. */
 	void taken_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The Call has its Reply: the credit comes back. Context: a completion. */
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -94,21 +94,12 @@ class Outstanding {
 	using State = Request::Progress::State;
 	using Memory = Request::Progress::Memory;
 
-	/* What becomes of memory that nobody is to reach any more. */
-	enum class Fence : std::uint8_t {
-		/* There is none; or a reply is being worked on, which brings it back, and ends the call. */
-		none,
-		/* The peer has invalidated all of it: taken_back() is due. */
-		due,
-		/* taken_back() will be called, or sweep() comes by. */
-		awaited,
-	};
 	[[nodiscard]] Request::Progress &progress_of(Request &request) noexcept RPCORDMA_REQUIRES(lock_)
 	{
 		return request.progress_;
 	}
-	[[nodiscard]] Fence invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
-	[[nodiscard]] Fence withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool free_memory(Request &request, const char *by) noexcept RPCORDMA_EXCLUDES(lock_);
 	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
