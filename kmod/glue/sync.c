@@ -22,6 +22,7 @@ static const char *const lock_names[RPCORDMA_LOCKS] = {
 	[RPCORDMA_LOCK_RECEIVE_QUEUE] = "ReceiveQueue",
 	[RPCORDMA_LOCK_SEND_QUEUE] = "SendQueue",
 	[RPCORDMA_LOCK_REGISTRATION_POOL] = "RegistrationPool",
+	[RPCORDMA_LOCK_CONNECTION] = "Connection",
 	[RPCORDMA_LOCK_CONNECTOR] = "Connector",
 	[RPCORDMA_LOCK_NEGOTIATOR] = "Negotiator",
 	[RPCORDMA_LOCK_KNOWN_VERSIONS] = "KnownVersions",

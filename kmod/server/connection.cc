@@ -123,12 +123,18 @@ void Connection::begin_end() noexcept
 	/* The work's reference. It is there before anybody can see that the end has begun: sunrpc's detach() drops sunrpc's
 	 * reference as soon as it does. */
 	rpcordma_svc_xprt_get(xprt());
-	const bool had_begun = is_ending_.exchange(true);
-	/* After it: a transport that is opened now is seen here, or sees that the end has begun. */
-	reverse_.lose();
+	bool had_begun;
+	{
+		/* What finds that the end has begun finds its work queued, and can wait for it. */
+		kernel::Guard guard(end_lock_);
+		had_begun = is_ending_.exchange(true);
+		/* After it: a transport that is opened now is seen here, or sees that the end has begun. */
+		reverse_.lose();
+		if (!had_begun)
+			rpcordma_queue_end(ending_.get());
+	}
 	if (had_begun)
-		return svc_xprt_put(xprt());
-	rpcordma_queue_end(ending_.get());
+		svc_xprt_put(xprt());
 }
 
 /* On a work item of its own. */

@@ -63,7 +63,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] bool start(ConnectRequest &request) noexcept;
 	void set_addresses(rdma_cm_id *id) noexcept;
 	void change_version(wire::Version version) noexcept;
-	void begin_end() noexcept;
+	void begin_end() noexcept RPCORDMA_EXCLUDES(end_lock_);
 	void end() noexcept;
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
 	void lost() noexcept override;
@@ -77,6 +77,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	kernel::Gate gate_;
 	kernel::Opaque<work_struct> ending_;
 	std::atomic<bool> is_accepted_{false};
+	/* Held while the end begins, for those that wait for it. */
+	kernel::SpinLock end_lock_{RPCORDMA_LOCK_CONNECTION};
 	std::atomic<bool> is_ending_{false};
 	const wire::Version highest_version_{rpcordma_svc_highest_version};
 	std::atomic<wire::Version> version_{wire::Version::one};
