@@ -34,11 +34,15 @@ Received classify_received(wire::Bytes message, wire::Version highest) noexcept
 	if (message.size() < wire::smallest_header && !fixed->is_error())
 		return Dropped::too_short;
 
+	/* A version that is not spoken can say one thing only: that others are. */
+	const bool is_of_ours = is_spoken(fixed->version, highest);
+	if (!is_of_ours && !fixed->is_error())
+		return Dropped::unsupported_version;
+
 	const auto body = wire::decode_body(*fixed, reader);
 	if (!body)
 		return undecodable(*fixed, body.error());
-	/* A version that is not spoken can say one thing only: that others are. */
-	if (!is_spoken(fixed->version, highest) && !std::holds_alternative<wire::VersionError>(*body))
+	if (!is_of_ours && !std::holds_alternative<wire::VersionError>(*body))
 		return Dropped::unsupported_version;
 	if (is_reserved(*body))
 		return Dropped::reserved_type;
