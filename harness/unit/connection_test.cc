@@ -40,6 +40,36 @@ TEST(Agreement, RemoteInvalidation_TakesBoth)
 	EXPECT_FALSE(agree({1024, 1024, false}, {1024, 1024, false}).remote_invalidation);
 }
 
+TEST(Terms, OfVersionOne_AreTheThresholdsThatWereAgreedOn)
+{
+	const Terms terms = Agreement{{.call = 1024, .reply = 65536}, false}.terms(wire::Version::one);
+	EXPECT_EQ(terms.version, wire::Version::one);
+	EXPECT_EQ(terms.thresholds.call, 1024u);
+	EXPECT_EQ(terms.thresholds.reply, 65536u);
+}
+
+TEST(Terms, OfVersionTwo_AreNeverBelowItsDefault)
+{
+	const auto terms = [](std::uint32_t call, std::uint32_t reply) {
+		const Terms its = Agreement{{.call = call, .reply = reply}, false}.terms(wire::Version::two);
+		EXPECT_EQ(its.version, wire::Version::two);
+		return std::pair{its.thresholds.call, its.thresholds.reply};
+	};
+	EXPECT_EQ(terms(1024, 65536), std::pair(4096u, 65536u));
+	EXPECT_EQ(terms(65536, 1024), std::pair(65536u, 4096u));
+	EXPECT_EQ(terms(4095, 4097), std::pair(4096u, 4097u));
+	EXPECT_EQ(terms(4097, 4096), std::pair(4097u, 4096u));
+}
+
+TEST(Terms, WithASilentPeer_AreTheDefaultsOfTheVersion)
+{
+	const Agreement agreement = agree({65536, 65536, true}, {});
+	EXPECT_EQ(agreement.terms(wire::Version::one).thresholds.call, 1024u);
+	EXPECT_EQ(agreement.terms(wire::Version::one).thresholds.reply, 1024u);
+	EXPECT_EQ(agreement.terms(wire::Version::two).thresholds.call, 4096u);
+	EXPECT_EQ(agreement.terms(wire::Version::two).thresholds.reply, 4096u);
+}
+
 TEST(ConnectOutcome, FollowsTheEvent)
 {
 	const auto outcome = [](ConnectEvent event) { return connect_outcome(event, {}); };

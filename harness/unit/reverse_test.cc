@@ -4,6 +4,7 @@
 #include <deque>
 #include <random>
 
+#include "harness/vectors/rpcrdma_v2.hh"
 #include "proto/grants.hh"
 #include "proto/reply.hh"
 #include "proto/reverse.hh"
@@ -74,6 +75,23 @@ TEST(ReversePlan, HugeSizes_DoNotWrapAround)
 	expect_plan(plan_reverse_call(0xffffffff, 0xffffffff, room(ReverseChunks::as_needed)), true, true);
 }
 
+TEST(ReversePlan, OfVersionTwo_HasAHeaderOfFourBytesMore)
+{
+	constexpr std::uint32_t longer = header + 4;
+	ReverseRoom two = room(ReverseChunks::as_needed);
+	two.version = wire::Version::two;
+	expect_plan(plan_reverse_call(4096 - longer, 1024 - longer, two), false, false);
+	expect_plan(plan_reverse_call(4096 - longer + 1, 1024 - longer, two), true, false);
+	expect_plan(plan_reverse_call(100, 1024 - longer + 1, two), false, true);
+	const std::uint32_t most = 4096 - longer - reply_chunk;
+	expect_plan(plan_reverse_call(most, 1024, two), false, true);
+	expect_plan(plan_reverse_call(most + 1, 1024, two), true, true);
+	two.chunks = ReverseChunks::never;
+	expect_plan(plan_reverse_call(4096 - longer, 1024, two), false, false);
+	EXPECT_FALSE(plan_reverse_call(4096 - longer + 1, 1024, two));
+	EXPECT_EQ(ReverseRoom{}.version, wire::Version::one);
+}
+
 bool may_answer(std::initializer_list<std::uint32_t> words)
 {
 	const Exact bytes = message(words);
@@ -98,6 +116,27 @@ TEST(ReverseAnswer, IsNoCallOfTheForwardDirection)
 	EXPECT_FALSE(may_answer({7, 1, 3, 2, 0, 0, 0, 0, 0}));
 }
 
+TEST(ReverseAnswer, OfVersionTwo_HasTheDirectionOfAReply)
+{
+	EXPECT_TRUE(may_answer({7, 2, 3, 0, 1, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
+	EXPECT_TRUE(may_answer({7, 2, 3, 0, 1, 0, 0, 0, 7, 0, 0, 0, 0, 0}));
+	EXPECT_TRUE(may_answer({7, 2, 3, 1, 1, 0, 0, 1, 1, 9, 100, 0, 0}));
+	EXPECT_TRUE(may_answer({7, 2, 3, 1, 1, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 0, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 0, 0, 0, 0, 0, 7, 1, 2, 0, 0, 0}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 1, 0, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 1, 0, 0, 0, 1, 1, 9, 100, 0, 0}));
+}
+
+TEST(ReverseAnswer, OfVersionTwo_IsAnErrorThatIsNotAboutAnOption)
+{
+	EXPECT_TRUE(may_answer({7, 2, 3, 4, 2}));
+	EXPECT_TRUE(may_answer({7, 2, 3, 4, 1, 1, 1}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 4, 3}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 5, 1, 9, 0}));
+	EXPECT_FALSE(may_answer({7, 2, 3, 5, 0, 9, 0}));
+}
+
 std::optional<wire::Xid> refused(std::initializer_list<std::uint32_t> words)
 {
 	return proto::refused_call(message(words));
@@ -107,6 +146,14 @@ TEST(ReverseRefusal, OfAnyKind_NamesItsCall)
 {
 	EXPECT_EQ(refused({7, 1, 3, 4, 2}), wire::Xid{7});
 	EXPECT_EQ(refused({8, 1, 3, 4, 1, 1, 1}), wire::Xid{8});
+	EXPECT_EQ(refused({9, 2, 3, 4, 2}), wire::Xid{9});
+	EXPECT_EQ(refused({10, 2, 3, 4, 1, 1, 1}), wire::Xid{10});
+}
+
+TEST(ReverseRefusal, OfAnOption_IsNone)
+{
+	EXPECT_FALSE(refused({7, 2, 3, 4, 3}));
+	EXPECT_FALSE(proto::refused_call(message(vectors::v2::invalid_option_words)));
 }
 
 TEST(ReverseRefusal, ThatCannotBeDecoded_IsNone)
@@ -122,6 +169,8 @@ TEST(ReverseRefusal, IsNoOtherMessage)
 	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
 	EXPECT_FALSE(refused({7, 1, 3, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0}));
 	EXPECT_FALSE(refused({7, 1, 3, 1, 1, 0, 9, 100, 0, 0, 0, 0, 0}));
+	EXPECT_FALSE(refused({7, 2, 3, 0, 1, 0, 0, 0, 7, 1, 0, 0, 0, 0}));
+	EXPECT_FALSE(refused({7, 2, 3, 5, 1, 9, 0}));
 }
 
 /// A responder, and a requester that makes use of all that it may: every Call that the grant allows is sent, every Call of the
