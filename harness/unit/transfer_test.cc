@@ -23,11 +23,11 @@ struct Transaction {
 	SegmentCounts reply_segments{1, 1};
 	InlineThresholds thresholds = defaults;
 	Reduction reduction = Reduction::allowed;
+	wire::Version version = wire::Version::one;
 
 	[[nodiscard]] std::expected<Plan, PlanError> plan() const
 	{
-		return plan_transfer(call, call_segments, reply, reply_segments, {wire::Version::one, thresholds},
-				     reduction);
+		return plan_transfer(call, call_segments, reply, reply_segments, {version, thresholds}, reduction);
 	}
 };
 
@@ -300,6 +300,62 @@ TEST(Header_OfTooManySegments, IsRefused)
 		  PlanError::header_too_large);
 	EXPECT_EQ(error_of(Transaction({.reply = {.head = 2000}, .reply_segments = {0, largest}}).plan()),
 		  PlanError::header_too_large);
+}
+
+/// Each of the transactions has a header that fills its threshold to the byte, in version 1.
+TEST(Plan_OfVersionTwo, HasAHeaderOfFourBytesMoreToTheByte)
+{
+	const Transaction inline_call{.call = {.head = 996}};
+	const Transaction inline_call_with_room{.call = {.head = 976}, .reply = {.head = 2000}};
+	const Transaction read_chunk{.call = item(900, 4096, 72), .call_segments = {1, 1}};
+	const Transaction long_call{.call = {.head = 2000}, .call_segments = {0, 41}, .thresholds = {1012, 1024}};
+	for (const Transaction &fitting : {inline_call, inline_call_with_room, read_chunk, long_call}) {
+		const auto in_one = fitting.plan();
+		ASSERT_TRUE(in_one);
+		ASSERT_EQ(in_one->header_size + in_one->inline_size, fitting.thresholds.call);
+		Transaction two = fitting;
+		two.version = wire::Version::two;
+		for (std::uint32_t more = 0; more < 4; ++more) {
+			two.thresholds.call = fitting.thresholds.call + more;
+			const auto plan = two.plan();
+			EXPECT_TRUE(!plan || plan->call != in_one->call) << more;
+		}
+		two.thresholds.call = fitting.thresholds.call + 4;
+		Plan expected = *in_one;
+		expected.header_size += 4;
+		expect_plan(two, expected);
+	}
+}
+
+TEST(Plan_OfVersionTwo, LeavesRoomForTheLongerHeaderOfTheReply)
+{
+	// 28 + 8 + 2 * 16 = 68 bytes of header in version 1.
+	const Transaction inline_reply{.reply = {.head = 996}};
+	const Transaction write_chunk{.reply = item(900, 4096, 1024 - 68 - 900), .reply_segments = {2, 3}};
+	for (const Transaction &fitting : {inline_reply, write_chunk}) {
+		const auto in_one = fitting.plan();
+		ASSERT_TRUE(in_one);
+		EXPECT_NE(in_one->reply, ReplyRoom::reply_chunk);
+		Transaction two = fitting;
+		two.version = wire::Version::two;
+		for (std::uint32_t more = 0; more < 4; ++more) {
+			two.thresholds.reply = fitting.thresholds.reply + more;
+			EXPECT_EQ(two.plan()->reply, ReplyRoom::reply_chunk) << more;
+		}
+		two.thresholds.reply = fitting.thresholds.reply + 4;
+		EXPECT_EQ(two.plan()->reply, in_one->reply);
+	}
+}
+
+TEST(Plan_OfVersionTwo, WhoseHeaderIsTooLarge_IsRefused)
+{
+	Transaction transaction{.call = {.head = 2000},
+				.call_segments = {0, 41},
+				.thresholds = {1016, 1024},
+				.version = wire::Version::two};
+	expect_plan(transaction, {CallTransfer::position_zero, ReplyRoom::inline_message, 1016, 0, 0});
+	--transaction.thresholds.call;
+	EXPECT_EQ(error_of(transaction.plan()), PlanError::header_too_large);
 }
 
 TEST(Plan_OfAnything, IsTotalAndKeepsItsPromises)
