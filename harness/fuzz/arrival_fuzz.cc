@@ -136,7 +136,23 @@ void require_handle(const wire::Chunks &chunks)
 	require(!handle || *handle == handles.front(), "a handle is the Call's");
 }
 
-void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fixed, wire::Bytes message)
+/// An answer fits the smallest of buffers, and is an error of the message's version that can be decoded.
+void require_refusal(const proto::Refused &refused, wire::Version highest)
+{
+	std::byte room[28];
+	const auto size = proto::encode_refusal(room, refused, 1, highest);
+	require(size.has_value(), "an answer fits");
+	const auto answer = wire::decode(wire::Bytes(room).first(*size));
+	require(answer && answer->fixed.is_error(), "an answer is an error");
+	require(answer->fixed.xid == refused.xid && answer->fixed.version == refused.version, "an answer is to its "
+											      "message");
+	require(std::holds_alternative<proto::Ignored>(
+			proto::classify_arrival(wire::Bytes(room).first(*size), highest)),
+		"an answer gets none");
+}
+
+void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fixed, wire::Bytes message,
+		     wire::Version highest)
 {
 	const bool is_error = fixed.is_error();
 	const bool is_short = message.size() < wire::smallest_header;
@@ -152,7 +168,8 @@ void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fix
 	require(!refused_call || (is_error && *refused_call == fixed.xid), "an error ends the Call that it names");
 	if (const auto *refused = std::get_if<proto::Refused>(&arrival)) {
 		require(refused->xid == fixed.xid && refused->version == fixed.version, "an answer is to its message");
-		const bool is_spoken = fixed.version == RPCRDMA_V1 || fixed.version == RPCRDMA_V2;
+		require_refusal(*refused, highest);
+		const bool is_spoken = fixed.version >= 1 && fixed.version <= std::to_underlying(highest);
 		require((refused->with == proto::Refusal::version) == !is_spoken, "a version is refused as such");
 		require(refused->with != proto::Refusal::option || fixed.type == RPCRDMA_V2_OPTIONAL, "an option is "
 												      "refused as "
@@ -165,10 +182,30 @@ void require_arrival(const proto::Arrival &arrival, const wire::FixedFields &fix
 		require(has_chunks || proto::may_be_reverse_reply(message), "a quick look finds a Reply");
 	}
 	if (const auto *call = std::get_if<proto::Call>(&arrival)) {
-		require(call->xid == fixed.xid && call->credits == fixed.credits, "a Call is its header's");
+		require(call->xid == fixed.xid && call->credits == fixed.credits &&
+				std::to_underlying(call->version) == fixed.version,
+			"a Call is its header's");
 		require(call->is_long == (fixed.type == RPCRDMA_V1_NOMSG), "a Long Call is RDMA_NOMSG");
 		require(call->is_long ? call->payload.empty() : proto::payload_is_call(call->payload, call->xid),
 			"a Call has an XID and says what it is");
+	}
+}
+
+void require_handled(wire::Bytes message, const proto::CallLimits &limits, wire::Version highest)
+{
+	const proto::Arrival arrival = proto::classify_arrival(message, highest);
+	wire::Reader reader(message);
+	const auto fixed = wire::FixedFields::decode(reader);
+	if (!fixed) {
+		const auto *ignored = std::get_if<proto::Ignored>(&arrival);
+		require(ignored != nullptr && *ignored == proto::Ignored::too_short, "a message is too short when its "
+										     "fixed fields are cut");
+		return;
+	}
+	require_arrival(arrival, *fixed, message, highest);
+	if (const auto *call = std::get_if<proto::Call>(&arrival)) {
+		require_call(*call, limits);
+		require_handle(call->chunks);
 	}
 }
 
@@ -181,19 +218,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const std::vector<std::uint8_t> rest = input.ConsumeRemainingBytes<std::uint8_t>();
 	const wire::Bytes message = std::as_bytes(std::span(rest));
 
-	const proto::Arrival arrival = proto::classify_arrival(message, wire::Version::two);
-	wire::Reader reader(message);
-	const auto fixed = wire::FixedFields::decode(reader);
-	if (!fixed) {
-		const auto *ignored = std::get_if<proto::Ignored>(&arrival);
-		require(ignored != nullptr && *ignored == proto::Ignored::too_short, "a message is too short when its "
-										     "fixed fields are cut");
-		return 0;
-	}
-	require_arrival(arrival, *fixed, message);
-	if (const auto *call = std::get_if<proto::Call>(&arrival)) {
-		require_call(*call, limits);
-		require_handle(call->chunks);
-	}
+	require_handled(message, limits, wire::Version::one);
+	require_handled(message, limits, wire::Version::two);
 	return 0;
 }

@@ -2,7 +2,8 @@
 /// Changes an input in the terms of the protocol, so that most inputs get past the first check of a decoder: a segment more
 /// or less, a length at its limit, another order. What is not a message is left to libFuzzer, and so is a share of what is.
 ///
-/// The peer's codec takes messages apart and puts them together; it can write what no well-behaved peer sends.
+/// The peer's codec takes messages apart and puts them together; it can write what no well-behaved peer sends. What version 2
+/// has beside version 1, it is not asked about.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,9 @@
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t *data, std::size_t size, std::size_t max_size);
 
 namespace rpcordma::fuzz {
+
+/// Version 2's type of an optional message.
+constexpr std::uint32_t OPTIONAL = 5;
 
 class Mutator {
     public:
@@ -52,6 +56,24 @@ class Mutator {
 	}
 
 	[[nodiscard]] bool one_in(unsigned n) { return below(n) == 0; }
+
+	/// The direction of a message of version 2, which may have had one.
+	std::uint32_t direction(std::optional<std::uint32_t> before)
+	{
+		return before && !one_in(4) ? *before : pick({0U, 1U, 0U, 1U, 2U});
+	}
+
+	/// An optional message: behind the fixed fields its direction, its type, its information, a payload.
+	void change_optional(peer::Bytes &message)
+	{
+		const unsigned size = below(40);
+		message.resize(28 + (size + 3) / 4 * 4 + 12 * below(2), 0);
+		put(message, 16, direction(std::nullopt));
+		put(message, 20, number());
+		put(message, 24, one_in(4) ? number() : size);
+		if (one_in(4))
+			message.resize(message.size() - below(5));
+	}
 
 	/// The words of an RPC header, which have few good values: XID, msg_type, RPC version, count of an item.
 	void change_payload(peer::Bytes &payload, std::uint32_t xid)
@@ -103,7 +125,7 @@ class Mutator {
 	{
 		switch (below(6)) {
 		case 0:
-			header.version = pick({1, 1, 1, 0, 2, ~0U});
+			header.version = pick({1U, 1U, 2U, 2U, 0U, 3U, ~0U});
 			break;
 		case 1:
 			header.credits = number();
@@ -113,7 +135,7 @@ class Mutator {
 			break;
 		default:
 			header.type = pick({peer::RDMA_MSG, peer::RDMA_MSG, peer::RDMA_NOMSG, peer::RDMA_NOMSG,
-					    peer::RDMA_MSGP, peer::RDMA_DONE, peer::RDMA_ERROR, 5U});
+					    peer::RDMA_MSGP, peer::RDMA_DONE, peer::RDMA_ERROR, OPTIONAL, 6U});
 		}
 	}
 
@@ -181,6 +203,39 @@ class Mutator {
 	std::minstd_rand random_;
 };
 
+inline std::uint32_t word(const peer::Bytes &message, std::size_t at)
+{
+	std::uint32_t value = 0;
+	for (std::size_t i = 0; i < 4; i++)
+		value = value << 8 | message[at + i];
+	return value;
+}
+
+/// Whether there is a direction behind the fixed fields.
+inline bool has_direction(std::uint32_t version, std::uint32_t type)
+{
+	return version == 2 && (type == peer::RDMA_MSG || type == peer::RDMA_NOMSG || type == OPTIONAL);
+}
+
+/// Takes the direction out of a message, so that one of version 1 is left.
+inline std::optional<std::uint32_t> take_direction(peer::Bytes &message)
+{
+	if (message.size() < 20 || !has_direction(word(message, 4), word(message, 12)))
+		return std::nullopt;
+	const std::uint32_t direction = word(message, 16);
+	message.erase(message.begin() + 16, message.begin() + 20);
+	return direction;
+}
+
+/// Puts one where it belongs.
+inline void put_direction(peer::Bytes &message, std::uint32_t direction)
+{
+	peer::XdrWriter xdr;
+	xdr.u32(direction);
+	const peer::Bytes bytes = xdr.take();
+	message.insert(message.begin() + 16, bytes.begin(), bytes.end());
+}
+
 /// Of an input that begins as @prefix and goes on with @data, what is to stand in the place of @data.
 inline std::optional<peer::Bytes> changed(peer::ByteView prefix, peer::ByteView data, unsigned seed)
 {
@@ -189,7 +244,12 @@ inline std::optional<peer::Bytes> changed(peer::ByteView prefix, peer::ByteView 
 		return std::nullopt;
 	peer::Bytes whole(prefix.begin(), prefix.end());
 	whole.insert(whole.end(), data.begin(), data.end());
+	if (prefix.empty() && whole.size() >= 16 && word(whole, 4) == 2 && word(whole, 12) == OPTIONAL) {
+		mutator.change_optional(whole);
+		return whole;
+	}
 	try {
+		const std::optional<std::uint32_t> direction = take_direction(whole);
 		peer::Decoded decoded = peer::decode(whole);
 		do {
 			mutator.change(decoded.header);
@@ -197,6 +257,8 @@ inline std::optional<peer::Bytes> changed(peer::ByteView prefix, peer::ByteView 
 		if (prefix.empty() && mutator.one_in(3))
 			mutator.change_payload(decoded.payload, decoded.header.xid);
 		peer::Bytes message = peer::encode(decoded.header);
+		if (has_direction(decoded.header.version, decoded.header.type))
+			put_direction(message, mutator.direction(direction));
 		if (message.size() < prefix.size() || !std::equal(prefix.begin(), prefix.end(), message.begin()))
 			return std::nullopt;
 		message.erase(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(prefix.size()));

@@ -8,10 +8,12 @@
 using namespace rpcordma;
 using fuzz::require;
 
-int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
+namespace {
+
+void require_received(wire::Bytes message, wire::Version highest)
 {
-	const wire::Bytes message = std::as_bytes(std::span(data, size));
-	const proto::Received received = proto::classify_received(message, wire::Version::two);
+	const std::size_t size = message.size();
+	const proto::Received received = proto::classify_received(message, highest);
 	if (const auto *why = std::get_if<proto::Dropped>(&received)) {
 		const bool is_error = size >= RPCRDMA_V1_FIXED_SIZE &&
 				      wire::load_u32(message.subspan<12, 4>()) == RPCRDMA_V1_ERROR;
@@ -22,13 +24,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 		require(*why != proto::Dropped::reserved_type || wire::decode(message).has_value(), "a reserved type "
 												    "is known by its "
 												    "header");
-		return 0;
+		return;
 	}
 
 	const auto header = wire::decode(message);
 	require(header.has_value(), "what cannot be decoded is dropped");
 	require(!std::holds_alternative<wire::MsgP>(header->body) && !std::holds_alternative<wire::Done>(header->body),
 		"a reserved type is dropped");
+	require(header->fixed.version <= std::to_underlying(highest) ||
+			std::holds_alternative<wire::VersionError>(header->body),
+		"a version that is not spoken says which are");
 	if (const auto *call = std::get_if<proto::Call>(&received)) {
 		require(call->xid == header->fixed.xid && call->credits == header->fixed.credits, "a Call is its "
 												  "header's");
@@ -45,6 +50,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 		require(for_call->xid == header->fixed.xid, "a message has its XID");
 		const auto grant = proto::grant_of(*for_call);
 		require(!grant || *grant == header->fixed.credits, "a grant is the header's");
+		require(!grant || !header->fixed.is_error(), "an error grants nothing");
 	}
+}
+
+} // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
+{
+	const wire::Bytes message = std::as_bytes(std::span(data, size));
+	require_received(message, wire::Version::one);
+	require_received(message, wire::Version::two);
 	return 0;
 }

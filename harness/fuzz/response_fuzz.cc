@@ -77,9 +77,9 @@ void require_remainder(std::uint32_t size, Items items)
 }
 
 /// The size of a Reply's header, from scratch.
-std::uint64_t header_size(const wire::Chunks &chunks)
+std::uint64_t header_size(wire::Version version, const wire::Chunks &chunks)
 {
-	std::uint64_t size = 16 + 3 * 4;
+	std::uint64_t size = (version == wire::Version::one ? 16 : 20) + 3 * 4;
 	for (const wire::WriteChunk chunk : chunks.writes)
 		size += 4 + 4 + 16 * std::uint64_t{chunk.count()};
 	if (chunks.reply)
@@ -87,17 +87,18 @@ std::uint64_t header_size(const wire::Chunks &chunks)
 	return size;
 }
 
-void require_plan(std::uint32_t size, Items items, const wire::Chunks &chunks, std::uint32_t threshold)
+void require_plan(std::uint32_t size, Items items, const wire::Chunks &chunks, wire::Version version,
+		  std::uint32_t threshold)
 {
 	const bool is_whole = std::all_of(items.begin(), items.end(), [size](const proto::Item &item) {
 		return std::uint64_t{item.offset} + item.length <= size;
 	});
 	const std::uint64_t reduced = proto::reduced_size(size, items);
-	const std::uint64_t header = header_size(chunks);
+	const std::uint64_t header = header_size(version, chunks);
 	const bool fits_message = header + reduced <= threshold;
 	const bool fits_chunk = header <= threshold && chunks.reply && reduced <= chunks.reply->length();
 
-	const auto plan = proto::plan_reply(size, items, chunks, wire::Version::one, threshold);
+	const auto plan = proto::plan_reply(size, items, chunks, version, threshold);
 	require(plan.has_value() == (is_whole && (fits_message || fits_chunk)), "a Reply is sent where it fits");
 	if (!plan)
 		return;
@@ -143,7 +144,7 @@ void require_accepted(const wire::Body &body, const wire::Chunks &offered)
 	require(accepted || accepted.error() == proto::ReplyError::payload_too_short, "a requester accepts a Reply");
 }
 
-void require_encoding(const proto::ReplyPlan &plan, Items items, const wire::Chunks &offered)
+void require_encoding(const proto::ReplyPlan &plan, Items items, const wire::Chunks &offered, wire::Version version)
 {
 	std::vector<std::uint32_t> written;
 	for (const proto::Item &item : items)
@@ -151,18 +152,19 @@ void require_encoding(const proto::ReplyPlan &plan, Items items, const wire::Chu
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
 	const wire::ReturnedChunks chunks{offered.writes, written, offered.reply, is_long ? plan.reduced_size : 0};
 	const auto encode = [&](wire::MutableBytes room) {
-		return wire::encode(room, {xid, wire::Version::one, 1, wire::Direction::reply, is_long}, chunks);
+		return wire::encode(room, {xid, version, 1, wire::Direction::reply, is_long}, chunks);
 	};
 
-	require(RPCRDMA_V1_FIXED_SIZE + chunks.size() == header_size(offered), "a header is as large as planned");
-	std::vector<std::byte> message(header_size(offered) - 1);
+	const std::uint64_t size = header_size(version, offered);
+	require(wire::header_size(version, chunks) == size, "a header is as large as planned");
+	std::vector<std::byte> message(size - 1);
 	require(!encode(message), "a header does not fit where it does not");
-	message.resize(header_size(offered));
+	message.resize(size);
 	require(encode(message) == message.size(), "a header fits to the byte");
 	if (!is_long) {
 		message.resize(message.size() + std::min(plan.reduced_size, most_compared));
 		if (plan.reduced_size >= 8) {
-			wire::Writer payload(wire::MutableBytes(message).subspan(header_size(offered)));
+			wire::Writer payload(wire::MutableBytes(message).subspan(size));
 			require(payload.u32(std::to_underlying(xid)) && payload.u32(1), "a payload fits");
 		}
 	}
@@ -171,6 +173,7 @@ void require_encoding(const proto::ReplyPlan &plan, Items items, const wire::Chu
 	require(header.has_value(), "a Reply can be decoded");
 	const auto *msg = std::get_if<wire::Msg>(&header->body);
 	require((msg == nullptr) == is_long, "a Long Reply is RDMA_NOMSG");
+	require(header->fixed.version == std::to_underlying(version), "a Reply has the version of its Call");
 	const wire::Chunks &returned = is_long ? std::get<wire::NoMsg>(header->body).chunks : msg->chunks;
 	require(returned.reads.empty(), "a Reply has no Read list");
 	require(returned.writes.count() == offered.writes.count(), "all Write chunks are given back");
@@ -212,8 +215,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	}
 	require_items(items, chunks->writes);
 	require_remainder(reply_size, items);
-	require_plan(reply_size, items, *chunks, threshold);
-	if (const auto plan = proto::plan_reply(reply_size, items, *chunks, wire::Version::one, threshold))
-		require_encoding(*plan, items, *chunks);
+	for (const wire::Version version : {wire::Version::one, wire::Version::two}) {
+		require_plan(reply_size, items, *chunks, version, threshold);
+		if (const auto plan = proto::plan_reply(reply_size, items, *chunks, version, threshold))
+			require_encoding(*plan, items, *chunks, version);
+	}
 	return 0;
 }

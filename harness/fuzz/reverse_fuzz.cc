@@ -13,8 +13,7 @@ using proto::ReverseChunks;
 
 namespace {
 
-/// Four fixed words and three empty lists; a Reply chunk of one segment has its count and four words.
-constexpr std::uint64_t header = 28;
+/// A Reply chunk of one segment has its count and four words.
 constexpr std::uint64_t reply_chunk = 20;
 
 std::uint32_t number(FuzzedDataProvider &input)
@@ -25,6 +24,8 @@ std::uint32_t number(FuzzedDataProvider &input)
 
 void require_plan(std::uint32_t call, std::uint32_t reply, const proto::ReverseRoom &room)
 {
+	// Four fixed words, in version 2 a direction, and three empty lists.
+	const std::uint64_t header = room.version == wire::Version::one ? 28 : 32;
 	const auto plan = proto::plan_reverse_call(call, reply, room);
 	const bool may = room.chunks != ReverseChunks::never;
 	if (!plan) {
@@ -52,12 +53,16 @@ void require_answer(wire::Bytes bytes)
 		return;
 	const bool may = proto::may_answer_reverse_call(*message);
 	const proto::Arrival arrival = proto::classify_arrival(bytes, wire::Version::two);
+	const bool is_of_one = message->fixed.version == RPCRDMA_V1;
 	const auto *call = std::get_if<proto::Call>(&arrival);
-	const bool is_empty = call != nullptr && call->is_long && call->chunks.reads.empty();
+	const bool is_empty = is_of_one && call != nullptr && call->is_long && call->chunks.reads.empty();
 	require(!may || call == nullptr || is_empty, "a Call is no answer, but for one of no bytes");
 	require(may || !std::holds_alternative<proto::ReverseReply>(arrival), "a Reply is one");
-	const bool is_error = message->fixed.type == RPCRDMA_V1_ERROR;
+	const bool is_option_error = std::holds_alternative<wire::OptionError>(message->body);
+	const bool is_error = message->fixed.is_error() && !is_option_error;
 	require(may || !is_error, "an error is one");
+	require(!may || !is_option_error, "an error about an option is none");
+	require(proto::refused_call(bytes).has_value() == is_error, "an error ends its Call");
 }
 
 } // namespace
@@ -67,13 +72,16 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	FuzzedDataProvider input(data, size);
 	const std::uint32_t call = number(input);
 	const std::uint32_t reply = number(input);
-	const proto::ReverseRoom room{
+	proto::ReverseRoom room{
 		.thresholds = {.call = number(input), .reply = number(input)},
 		.chunks =
 			input.PickValueInArray({ReverseChunks::never, ReverseChunks::as_needed, ReverseChunks::always}),
 		.reads = input.ConsumeBool(),
 	};
-	require_plan(call, reply, room);
+	for (const wire::Version version : {wire::Version::one, wire::Version::two}) {
+		room.version = version;
+		require_plan(call, reply, room);
+	}
 
 	const std::vector<std::uint8_t> rest = input.ConsumeRemainingBytes<std::uint8_t>();
 	require_answer(std::as_bytes(std::span(rest)));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/vectors/rpcrdma_v1.hh"
+#include "harness/vectors/rpcrdma_v2.hh"
 
 using namespace rpcordma;
 
@@ -128,6 +129,13 @@ void add_calls(const std::filesystem::path &directory)
 	arrival.add("ItemInTheHeader", with_limits(on_wire(item_in_the_header)));
 	arrival.add("Items", with_limits(on_wire(items)));
 	arrival.add("LongCallWithItems", with_limits(on_wire(long_call_with_items)));
+	constexpr std::uint32_t item_in_version_two[] = {
+		0xfeedbeef, 2, 32, 0, //
+		0,	    1, 40, 0x11111111, 9, 0, 0x1000, //
+		0,	    0, 0, //
+		0xfeedbeef, 0, 2,  100003,     4, 0, 0,	     0, 0, 0, 7, 8, //
+	};
+	arrival.add("TwoItem", with_limits(on_wire(item_in_version_two)));
 }
 
 void add_messages(const std::filesystem::path &directory)
@@ -138,18 +146,26 @@ void add_messages(const std::filesystem::path &directory)
 	const Corpus arrival(directory, "arrival");
 	const Corpus reverse(directory, "reverse");
 	const Corpus agreement(directory, "agreement");
-	const auto add = [&](const char *name, vectors::Words words) {
-		message.add(name, on_wire(words));
-		agreement.add(name, on_wire(words));
-		received.add(name, on_wire(words));
-		reply.add(name, with_offer(on_wire(words)));
-		arrival.add(name, with_limits(on_wire(words)));
-		reverse.add(name, with_reverse_call(on_wire(words)));
+	const auto add = [&](const std::string &name, const Seed &seed) {
+		message.add(name, seed);
+		agreement.add(name, seed);
+		received.add(name, seed);
+		reply.add(name, with_offer(seed));
+		arrival.add(name, with_limits(seed));
+		reverse.add(name, with_reverse_call(seed));
 	};
 	for (const auto &vector : vectors::message_vectors)
-		add(vector.name, vector.words);
+		add(vector.name, on_wire(vector.words));
 	for (const auto &vector : vectors::malformed_vectors)
-		add(vector.name, vector.words);
+		add(vector.name, on_wire(vector.words));
+	const std::string two = "Two";
+	for (const auto &vector : vectors::v2::message_vectors)
+		add(two + vector.name, on_wire(vector.words));
+	for (const auto &vector : vectors::v2::malformed_vectors) {
+		Seed seed = on_wire(vector.words);
+		seed.resize(seed.size() - vector.cut);
+		add(two + vector.name, seed);
+	}
 }
 
 } // namespace

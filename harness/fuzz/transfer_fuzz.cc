@@ -25,11 +25,18 @@ Stream stream(FuzzedDataProvider &input)
 	return {number(input), number(input), number(input), input.ConsumeBool()};
 }
 
-void require_plan(const Stream &call, const Stream &reply, InlineThresholds thresholds, Reduction reduction,
-		  const Plan &plan)
+/// The size of a header without a segment, from scratch: four fixed fields, in version 2 a direction, three ends of lists.
+std::uint64_t bare_header(wire::Version version)
 {
+	return version == wire::Version::one ? 28 : 32;
+}
+
+void require_plan(const Stream &call, const Stream &reply, const Terms &terms, Reduction reduction, const Plan &plan)
+{
+	const InlineThresholds &thresholds = terms.thresholds;
 	require(std::uint64_t{plan.header_size} + plan.inline_size <= thresholds.call, "a Call keeps its threshold");
-	const std::uint64_t parts = 28 + 24ull * plan.read_segments + 16ull * plan.room_segments;
+	const std::uint64_t parts =
+		bare_header(terms.version) + 24ull * plan.read_segments + 16ull * plan.room_segments;
 	require(plan.header_size >= parts, "a header has room for its fields, lists and segments");
 	require(plan.tail_skip <= call.tail && plan.tail_skip <= 3, "no more than padding is left out");
 	if (plan.call == CallTransfer::inline_message)
@@ -43,7 +50,7 @@ void require_plan(const Stream &call, const Stream &reply, InlineThresholds thre
 	if (plan.call == CallTransfer::position_zero)
 		require(plan.inline_size == 0 && plan.tail_skip == 0, "a long Call leaves nothing inline");
 	if (plan.reply == ReplyRoom::inline_message)
-		require(28 + reply.size() <= thresholds.reply, "a Reply keeps its threshold");
+		require(bare_header(terms.version) + reply.size() <= thresholds.reply, "a Reply keeps its threshold");
 	if (plan.reply == ReplyRoom::write_chunk)
 		require(reduction == Reduction::allowed && reply.pages_are_ddp_eligible, "a reduced item may be");
 }
@@ -77,10 +84,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const InlineThresholds thresholds{number(input), number(input)};
 	const Reduction reduction = input.ConsumeBool() ? Reduction::allowed : Reduction::forbidden;
 
-	const auto plan =
-		plan_transfer(call, call_segments, reply, reply_segments, {wire::Version::one, thresholds}, reduction);
-	if (plan)
-		require_plan(call, reply, thresholds, reduction, *plan);
+	for (const wire::Version version : {wire::Version::one, wire::Version::two}) {
+		const Terms terms{version, thresholds};
+		const auto plan = plan_transfer(call, call_segments, reply, reply_segments, terms, reduction);
+		if (plan)
+			require_plan(call, reply, terms, reduction, *plan);
+	}
 	require_placement(reply, number(input), number(input));
 	return 0;
 }

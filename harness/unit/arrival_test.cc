@@ -361,6 +361,7 @@ TEST(EncodedRefusal, HasTheVersionOfItsMessage)
 			  on_wire({7, version, 5, 4, 2}));
 	}
 	EXPECT_EQ(refusal({wire::Xid{7}, 2, Refusal::option}, wire::Version::two), on_wire({7, 2, 5, 4, 3}));
+	EXPECT_EQ(refusal({wire::Xid{7}, 2, Refusal{255}}, wire::Version::two), on_wire({7, 2, 5, 4, 3}));
 }
 
 TEST(EncodedRefusal, OfAVersion_SaysWhichThereAre)

@@ -237,6 +237,7 @@ inline constexpr std::uint32_t three_fixed_fields_words[] = {0xfeedbeef, 1, 32};
 inline constexpr std::uint32_t version_zero_words[] = {0xfeedbeef, 0, 32, 0, 0, 0, 0};
 inline constexpr std::uint32_t version_three_words[] = {0xfeedbeef, 3, 32, 0, 0, 0, 0};
 inline constexpr std::uint32_t version_three_error_words[] = {0xfeedbeef, 3, 32, 4, 2};
+inline constexpr std::uint32_t version_three_error_without_code_words[] = {0xfeedbeef, 3, 32, 4};
 inline constexpr std::uint32_t version_three_cut_error_words[] = {0xfeedbeef, 3, 32, 4, 1, 1};
 inline constexpr std::uint32_t type_five_words[] = {0xfeedbeef, 1, 32, 5, 0, 0, 0};
 inline constexpr std::uint32_t largest_type_words[] = {0xfeedbeef, 1, 32, 0xffffffff, 0, 0, 0};
@@ -269,6 +270,8 @@ inline constexpr MalformedVector malformed_vectors[] = {
 	{"VersionZero", "rfc5666bis-04, 5.2.2", version_zero_words, wire::Error::unsupported_version},
 	{"VersionThree", "rfc5666bis-04, 5.2.2", version_three_words, wire::Error::unsupported_version},
 	{"VersionThreeChunkError", "rfc5666bis-04, 5.1.3", version_three_error_words, wire::Error::unsupported_version},
+	{"VersionThreeErrorWithoutCode", "rfc5666bis-04, 5.1.3", version_three_error_without_code_words,
+	 wire::Error::truncated},
 	{"VersionThreeCutVersionError", "rfc5666bis-04, 5.1.3", version_three_cut_error_words, wire::Error::truncated},
 	{"TypeFive", "rfc5666bis-04, 5.1.4", type_five_words, wire::Error::unknown_type},
 	{"LargestType", "rfc5666bis-04, 5.1.4", largest_type_words, wire::Error::unknown_type},
