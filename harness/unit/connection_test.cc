@@ -48,6 +48,13 @@ TEST(Terms, OfVersionOne_AreTheThresholdsThatWereAgreedOn)
 	EXPECT_EQ(terms.thresholds.reply, 65536u);
 }
 
+TEST(Terms, OfVersionOne_AreNeverBelowItsDefault)
+{
+	const Terms terms = Agreement{{.call = 1023, .reply = 1025}, false}.terms(wire::Version::one);
+	EXPECT_EQ(terms.thresholds.call, 1024u);
+	EXPECT_EQ(terms.thresholds.reply, 1025u);
+}
+
 TEST(Terms, OfVersionTwo_AreNeverBelowItsDefault)
 {
 	const auto terms = [](std::uint32_t call, std::uint32_t reply) {

@@ -19,7 +19,6 @@ using namespace proto;
 TEST(Names, OfReplyError_AreTheDocumentedOnes)
 {
 	EXPECT_STREQ(name_of(ReplyError::wrong_type), "RDMA_MSGP or RDMA_DONE");
-	EXPECT_STREQ(name_of(ReplyError::other_version), "other version than the Call's");
 	EXPECT_STREQ(name_of(ReplyError::read_list), "Read list in a Reply");
 	EXPECT_STREQ(name_of(ReplyError::write_list), "more Write chunks than offered");
 	EXPECT_STREQ(name_of(ReplyError::segment_count), "other number of segments than offered");
@@ -32,6 +31,7 @@ TEST(Names, OfReplyError_AreTheDocumentedOnes)
 	EXPECT_STREQ(name_of(ReplyError::payload_too_short), "Payload stream too short");
 	EXPECT_STREQ(name_of(ReplyError::xid_mismatch), "other XID in the Payload stream");
 	EXPECT_STREQ(name_of(ReplyError::not_a_reply), "RPC message is not a Reply");
+	EXPECT_STREQ(name_of(ReplyError::other_version), "other version than the Call's");
 }
 
 TEST(Names, OfPlacementError_AreTheDocumentedOnes)

@@ -408,10 +408,10 @@ TEST(Grant, OfAReplyOfVersionTwo_IsTakenWhateverItsPayload)
 	EXPECT_EQ(grant({7, 2, 33, 1, 1, 0, 0, 1, 1, 9, 100, 0, 0}), 33u);
 }
 
-TEST(Grant, OfAnErrorOfVersionTwo_IsIgnored)
+TEST(Grant, OfAnErrorOfVersionTwo_IsTakenBecauseItIsAlwaysAReply)
 {
-	EXPECT_EQ(grant({7, 2, 33, 4, 2}), std::nullopt);
-	EXPECT_EQ(grant({7, 2, 33, 4, 1, 1, 1}), std::nullopt);
+	EXPECT_EQ(grant({7, 2, 33, 4, 2}), 33u);
+	EXPECT_EQ(grant({7, 2, 33, 4, 1, 1, 1}), 33u);
 	EXPECT_EQ(grant({7, 3, 33, 4, 1, 1, 1}), std::nullopt);
 }
 

@@ -137,6 +137,14 @@ TEST(ErrorOfVersionTwo, EndsItsCallAsThoseOfVersionOneDo)
 	EXPECT_EQ(range->high, 2u);
 }
 
+TEST(AcceptedError, IsNoReply)
+{
+	EXPECT_TRUE(is_error(VersionRefused{1, 1}));
+	EXPECT_TRUE(is_error(ChunksRefused{}));
+	EXPECT_FALSE(is_error(proto::ShortReply{}));
+	EXPECT_FALSE(is_error(proto::LongReply{}));
+}
+
 TEST(OptionsOfVersionTwo, AreNoReplies)
 {
 	EXPECT_EQ(error_of(accepted(vectors::v2::invalid_option_words, {})), ReplyError::wrong_type);
