@@ -10,9 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-RDMA_MSG, RDMA_NOMSG = 0, 1
+# The dissector of version 2, which Wireshark has none of.
+DISSECTOR = Path(__file__).resolve().parents[1] / "dissector" / "rpcordma-v2.lua"
+
+RDMA_MSG, RDMA_NOMSG, RDMA_ERROR, RDMA2_OPTIONAL = 0, 1, 4, 5
+CALL, REPLY = 0, 1
 KINDS = {"RDMA_MSG": RDMA_MSG, "RDMA_NOMSG": RDMA_NOMSG}
 SEND_ONLY, SEND_ONLY_WITH_INVALIDATE = 4, 23
+# The last packet of several, with which version 2's dissector shows the message.
+SEND_LAST, SEND_LAST_WITH_INVALIDATE = 2, 22
+INVALIDATING = SEND_ONLY_WITH_INVALIDATE, SEND_LAST_WITH_INVALIDATE
 # What UDP's length counts besides an InfiniBand payload: its own header, the base transport header,
 # the invariant CRC; and the handle that a Send With Invalidate names.
 UDP_HEADER, BASE_HEADER, INVARIANT_CRC, INVALIDATE_HEADER = 8, 12, 4, 4
@@ -41,22 +48,28 @@ class Message:
     reply: tuple[Segment, ...] | None
     size: int
     invalidates: int = 0
+    version: int = 1
+    # What the header says: version 1's does not.
+    direction: int | None = None
 
 
 # The capture
 
-FIELDS = ("ip.src", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.bth.opcode",
-          "infiniband.bth.padcnt", "udp.length", "infiniband.ieth", "rpcordma.xid",
-          "rpcordma.version", "rpcordma.flow_control", "rpcordma.msg_type", "rpcordma.reads_count",
-          "rpcordma.writes_count", "rpcordma.reply_count", "rpcordma.segment_count",
-          "rpcordma.position", "rpcordma.rdma_handle", "rpcordma.rdma_length",
-          "rpcordma.rdma_offset")
+# Of the packet, and of the messages of either version: the same in both, but for a few names.
+PACKET_FIELDS = ("ip.src", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.bth.opcode",
+                 "infiniband.bth.padcnt", "udp.length", "infiniband.ieth")
+LIST_FIELDS = ("reads_count", "writes_count", "reply_count", "segment_count", "position",
+               "rdma_handle", "rdma_length", "rdma_offset")
+V1, V2 = "rpcordma.", "rpcordma_v2."
+V1_FIELDS = ("xid", "version", "flow_control", "msg_type", *LIST_FIELDS)
+V2_FIELDS = ("xid", "version", "credits", "proc", "direction", "size", *LIST_FIELDS)
+FIELDS = (*PACKET_FIELDS, *(V1 + name for name in V1_FIELDS), *(V2 + name for name in V2_FIELDS))
 
 
 def messages_in(capture: Path) -> list[Message]:
     """Every RPC-over-RDMA message in a capture, as tshark dissects them, in order."""
-    shown = tshark(capture, "-Y", "rpcordma", "-T", "fields", "-E", "header=y", "-E", "separator=;",
-                   *(word for field in FIELDS for word in ("-e", field)))
+    shown = tshark(capture, "-Y", f"{V1}xid || {V2}xid", "-T", "fields", "-E", "header=y",
+                   "-E", "separator=;", *(word for field in FIELDS for word in ("-e", field)))
     sent_once = {}
     for row in csv.DictReader(shown.splitlines(), delimiter=";"):
         # The device sends a packet again when its acknowledgement is late.
@@ -67,7 +80,7 @@ def messages_in(capture: Path) -> list[Message]:
 
 def malformed_frames(capture: Path) -> list[str]:
     """What the dissectors found malformed, or could not put together."""
-    return tshark(capture, "-Y", "_ws.malformed || _ws.short").splitlines()
+    return tshark(capture, "-Y", f"_ws.malformed || _ws.short || {V2}malformed").splitlines()
 
 
 def tshark(capture: Path, *arguments: str) -> str:
@@ -75,13 +88,15 @@ def tshark(capture: Path, *arguments: str) -> str:
     # Nobody's own settings decide about the outcome.
     environment = {**os.environ, "HOME": "/nonexistent", "XDG_CONFIG_HOME": "/nonexistent"}
     # Only in a second pass are Replies put together with what their Write chunks brought.
-    command = ["tshark", "-2", "-n", "-r", str(capture), *arguments]
+    command = ["tshark", "-X", f"lua_script:{DISSECTOR}", "-2", "-n", "-r", str(capture), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True,
                           env=environment).stdout
 
 
 def message_of(row: dict[str, str]) -> Message:
     """Puts the dissector's fields together; a field that a frame has several times is a list."""
+    of_version = V2 if row[V2 + "xid"] else V1
+
     def numbers(field: str) -> list[int]:
         return [int(word, 0) for word in row[field].split(",") if word]
 
@@ -89,29 +104,43 @@ def message_of(row: dict[str, str]) -> Message:
         (only,) = numbers(field)
         return only
 
-    segments = map(Segment, numbers("rpcordma.rdma_handle"), numbers("rpcordma.rdma_length"),
-                   numbers("rpcordma.rdma_offset"))
-    # The lists stand one after the other: the segments of the Read list come first.
-    reads = tuple(zip(numbers("rpcordma.position"), segments, strict=False))
-    chunks = [tuple(next(segments) for _ in range(count))
-              for count in numbers("rpcordma.segment_count")]
-    assert next(segments, None) is None, f"segments of no chunk: {row}"
-    assert number("rpcordma.version") == 1
-    assert number("rpcordma.reads_count") == len(reads)
-    has_reply_chunk = number("rpcordma.reply_count")
-    assert number("rpcordma.writes_count") + has_reply_chunk == len(chunks)
-
     opcode = number("infiniband.bth.opcode")
-    assert opcode in (SEND_ONLY, SEND_ONLY_WITH_INVALIDATE)
-    invalidating = opcode == SEND_ONLY_WITH_INVALIDATE
-    around = (UDP_HEADER + BASE_HEADER + INVARIANT_CRC + number("infiniband.bth.padcnt")
-              + (INVALIDATE_HEADER if invalidating else 0))
-    return Message(row["ip.src"], number("rpcordma.xid"), number("rpcordma.flow_control"),
-                   number("rpcordma.msg_type"), reads,
-                   tuple(chunks[:-1] if has_reply_chunk else chunks),
-                   chunks[-1] if has_reply_chunk else None, number("udp.length") - around,
-                   # Twice there: as a header, and as its only field.
-                   int(row["infiniband.ieth"].split(",")[0], 16) if invalidating else 0)
+    invalidating = opcode in INVALIDATING
+    # Twice there: as a header, and as its only field.
+    invalidates = int(row["infiniband.ieth"].split(",")[0], 16) if invalidating else 0
+    if of_version == V2:
+        assert opcode in (SEND_ONLY, SEND_LAST, *INVALIDATING)
+        assert number(V2 + "version") == 2
+        kind, credits_named, size = number(V2 + "proc"), number(V2 + "credits"), number(V2 + "size")
+        direction = number(V2 + "direction")
+    else:
+        assert opcode in (SEND_ONLY, SEND_ONLY_WITH_INVALIDATE)
+        assert number(V1 + "version") == 1
+        kind, credits_named = number(V1 + "msg_type"), number(V1 + "flow_control")
+        size = (number("udp.length") - UDP_HEADER - BASE_HEADER - INVARIANT_CRC
+                - number("infiniband.bth.padcnt") - (INVALIDATE_HEADER if invalidating else 0))
+        direction = None
+
+    lists = (), (), None
+    if kind in (RDMA_MSG, RDMA_NOMSG):
+        lists = lists_of({name: numbers(of_version + name) for name in LIST_FIELDS})
+    return Message(row["ip.src"], number(of_version + "xid"), credits_named, kind, *lists, size,
+                   invalidates, number(of_version + "version"), direction)
+
+
+def lists_of(fields: dict[str, list[int]]) -> tuple:
+    """The Read list, the Write list and the Reply chunk."""
+    segments = map(Segment, fields["rdma_handle"], fields["rdma_length"], fields["rdma_offset"])
+    # The lists stand one after the other: the segments of the Read list come first.
+    reads = tuple(zip(fields["position"], segments, strict=False))
+    chunks = [tuple(next(segments) for _ in range(count)) for count in fields["segment_count"]]
+    assert next(segments, None) is None, f"segments of no chunk: {fields}"
+    assert fields["reads_count"] == [len(reads)]
+    (has_reply_chunk,) = fields["reply_count"]
+    (writes,) = fields["writes_count"]
+    assert writes + has_reply_chunk == len(chunks)
+    return (reads, tuple(chunks[:-1] if has_reply_chunk else chunks),
+            chunks[-1] if has_reply_chunk else None)
 
 
 # The trace events
