@@ -511,4 +511,33 @@ local function dissect(tvb, pinfo, tree)
     return is_part
 end
 
-v2:register_heuristic("infiniband.payload", dissect)
+-- Who is asked first
+
+-- Wireshark asks the dissectors of a list in turn, and has the one that accepted a packet go to the top. Behind version
+-- 1's this one would miss much: in 4.0, that takes RDMA_NOMSG and RDMA_ERROR of any version for its own, and reads
+-- beyond the end of messages whose lists are not where it expects them. So whenever another may have accepted a packet,
+-- this one accepts a byte of the same frame when that is done, and is at the top again.
+local LIST = "infiniband.payload"
+local is_behind, is_going_up = false, false
+
+v2:register_heuristic(LIST, function(tvb, pinfo, tree)
+    if is_going_up then
+        is_behind = false
+        return true
+    end
+    local is_ours = dissect(tvb, pinfo, tree)
+    is_behind = is_behind or not is_ours
+    return is_ours
+end)
+
+local order = Proto("rpcordma_v2_order", "RPC over RDMA, version 2: the order of dissectors")
+
+function order.dissector(tvb, pinfo, tree)
+    if is_behind and tvb:len() > 0 then
+        is_going_up = true
+        pcall(DissectorTable.try_heuristics, LIST, tvb:range(0, 1):tvb(), pinfo, tree)
+        is_going_up = false
+    end
+end
+
+register_postdissector(order)

@@ -231,6 +231,18 @@ def test_version_1_stays_with_its_own_dissector(tmp_path: Path) -> None:
     assert rows(capture, "rpcordma", "rpcordma.vers_high") == [(["1"],), ([],)]
 
 
+def test_version_1_does_not_take_messages_of_version_2(tmp_path: Path) -> None:
+    """Its dissector accepts some, and reads beyond the end of others, where it is asked first."""
+    v1_call = in_v1(RDMA_MSG, chunk_lists() + nfs_null_call(XID))
+    capture = write_capture(tmp_path / "capture", (
+        packet for encoded, sender, *_ in MESSAGES.values()
+        for packet in (Packet(v1_call), Packet(encoded, sender))))
+    found = messages_in(capture)
+    assert found[1::2] == [expected(name) for name in MESSAGES]
+    assert {message.version for message in found[::2]} == {1}
+    assert malformed_frames(capture) == []
+
+
 OTHERS = {
     "an RDMA Write": Packet(MESSAGES["call"][0], opcode=RDMA_WRITE_ONLY, extended=RETH),
     "version 3": Packet(fixed(XID, 3, CREDITS, RDMA_MSG) + chunk_lists()),
