@@ -2,6 +2,7 @@
 """make demo: a file there and back over NFS/RDMA, with our module at both ends."""
 
 import argparse
+import re
 import signal
 import sys
 import time
@@ -36,6 +37,11 @@ SERVICE = {
     "rdma_stat_recv": "messages received",
     "rdma_stat_read": "RDMA Reads of calls' data",
     "rdma_stat_write": "RDMA Writes of replies' data"}
+
+
+# Where a guest says which version its connections speak.
+TRACE = "/sys/kernel/tracing/trace"
+VERSION_EVENT = "/sys/kernel/tracing/events/rpcordma/rpcordma_version/enable"
 
 
 class Failed(Exception):
@@ -76,7 +82,11 @@ def demonstrate(kernel: Kernel, transport: str) -> None:
         show_module(solo)
 
         say("nfsd listens, and mount -o vers=4.2,proto=rdma finds it")
+        if transport == OURS:
+            solo.guest.run(f"echo 1 >{VERSION_EVENT}")
         mount = solo.mount("4.2")
+        if transport == OURS:
+            show_versions(solo.guest)
         print(solo.guest.output(
             "cat /proc/fs/nfsd/portlist; grep ' /mnt nfs' /proc/mounts; rdma link; "
             "rdma resource show cm_id; rdma resource show qp | grep -w RC"), end="")
@@ -103,6 +113,14 @@ def show_module(solo: Solo) -> None:
     print(f"for client and server: {', '.join(loaded)}")
     if loaded != [solo.module]:
         raise Failed("another module than the one asked for is loaded")
+
+
+def show_versions(guest: Guest) -> None:
+    """Which version of the protocol client and server have come to: one each says so."""
+    spoken = re.findall(r"rpcordma_version: .* version=(\d+)", guest.read(TRACE))
+    print(f"version of RPC-over-RDMA: {', '.join(sorted(set(spoken)))}")
+    if set(spoken) != {"2"}:
+        raise Failed("client and server of ours speak version 2 with each other")
 
 
 def copy_there_and_back(guest: Guest) -> None:

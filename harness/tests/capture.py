@@ -7,7 +7,7 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 # The dissector of version 2, which Wireshark has none of.
@@ -171,9 +171,10 @@ def events_in(trace: str) -> list[Event]:
             for name, recorded in re.findall(r": rpcordma_(\w+): (.*)", trace)]
 
 
-def messages_traced(client: str, client_events: list[Event],
-                    server: str, server_events: list[Event]) -> Iterator[Message]:
-    """The Calls and Replies that both sides' events tell of; `client` and `server` send them."""
+def messages_traced(client: str, client_events: list[Event], server: str, server_events: list[Event],
+                    version: int = 1) -> Iterator[Message]:
+    """The Calls and Replies that both sides' events tell of; `client` and `server` send them, all in one version."""
+    call_direction, reply_direction = (CALL, REPLY) if version == 2 else (None, None)
     seen = {(event.name, event.xid): event for event in (*client_events, *server_events)
             if "xid" in event.fields}
     advertised = defaultdict(list)
@@ -183,9 +184,11 @@ def messages_traced(client: str, client_events: list[Event],
     for planned in client_events:
         if planned.name == "call_planned":
             xid = planned.xid
-            yield call_traced(client, planned, seen["call_received", xid], advertised[xid])
-            yield reply_traced(server, planned, seen["reply_received", xid],
-                               seen["reply_sent", xid], advertised[xid])
+            yield replace(call_traced(client, planned, seen["call_received", xid], advertised[xid]),
+                          version=version, direction=call_direction)
+            yield replace(reply_traced(server, planned, seen["reply_received", xid],
+                                       seen["reply_sent", xid], advertised[xid]),
+                          version=version, direction=reply_direction)
 
 
 def call_traced(client: str, planned: Event, received: Event, advertised: list[Event]) -> Message:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What has to hold of every mount, whatever a test is about."""
 
+import re
 import shlex
 import time
 from collections import Counter
@@ -8,8 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lab import Guest, Mount, Pair
-from lab.nfs import MODULES, modules_loaded
+from lab.nfs import MODULES, OURS, modules_loaded
 
+# Trace events of the tests' own, which those that a test records do not meet.
+INSTANCE = "/sys/kernel/tracing/instances/versions"
+OFFERED = "/proc/sys/sunrpc/rdma_highest_version"
+ACCEPTED = "/proc/sys/sunrpc/svc_rdma/highest_version"
 MEBIBYTE = 1 << 20
 
 
@@ -42,11 +47,27 @@ def assert_range(guest: Guest, path: str, least: int, most: int) -> None:
 
 @contextmanager
 def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
-    """A mount for the length of a block: see Pair.mount()."""
-    mount = pair.mount(version, **how)
+    """A mount for the length of a block: see Pair.mount(). It negotiates the version of RPC-over-RDMA anew."""
+    with speaking(pair):
+        mount = pair.mount(version, **how)
     assert_carried_by_rdma(pair, mount, how.get("security", "sys"))
     yield mount
     mount.unmount()
+
+
+@contextmanager
+def speaking(pair: Pair) -> Iterator[None]:
+    """Connections that our client makes in this block speak the highest version that both ends offer."""
+    if pair.client_module != MODULES[OURS]:
+        yield
+        return
+    event = f"{INSTANCE}/events/rpcordma/rpcordma_version/enable"
+    offered = int(pair.client.output(f"mkdir -p {INSTANCE} && echo >{INSTANCE}/trace && echo 1 >{event} && "
+                                     f"cat {OFFERED} && echo $(cat {OFFERED}) >{OFFERED}"))
+    yield
+    spoken = re.findall(r"rpcordma_version: .* version=(\d+)", pair.client.output(f"cat {INSTANCE}/trace; echo 0 >{event}"))
+    accepted = int(pair.server.read(ACCEPTED)) if pair.server_module == MODULES[OURS] else 1
+    assert {int(version) for version in spoken} <= {min(offered, accepted)}
 
 
 def rdma_resources(guest: Guest) -> Counter[str]:

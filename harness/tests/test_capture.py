@@ -22,12 +22,14 @@ from lab import Guest, Pair
 pytestmark = pytest.mark.about("both together")
 
 CAPTURE = "/run/capture.pcapng"
-REVERSE_HEADER = 28
+# Of a message without chunks, in each version of the protocol.
+REVERSE_HEADER = {1: 28, 2: 32}
 # 128 KiB: the larger of these takes several segments, and padding.
 PAGES_EACH = 32
 ONE_SEGMENT, LARGE = 20_000, 300_001
-# A Call is soon too long for this.
+# A Call is soon too long for this. In version 2 the threshold is never below 4096 bytes.
 SMALL_THRESHOLD = 1024
+LONG = {1: 2000, 2: 6000}
 
 
 @contextmanager
@@ -44,7 +46,7 @@ def captured(guest: Guest, to: Path) -> Iterator[None]:
     guest.run(f"rm {CAPTURE}")
 
 
-def use_every_transfer(pair: Pair, nfs: str) -> None:
+def use_every_transfer(pair: Pair, nfs: str, long: int) -> None:
     """Has Calls and Replies travel in all the ways that there are."""
     client, exported = pair.client, "/srv/nfs/xfs"
     pair.server.run(f"mkdir {exported}/d && cd {exported}/d && touch $(seq -f name-%g 200)")
@@ -60,10 +62,10 @@ def use_every_transfer(pair: Pair, nfs: str) -> None:
         client.run("ls /mnt")
         # A Position Zero Read chunk.
         if nfs == "3":
-            users = ",".join(f"user:{user}:rw-" for user in range(2000, 2200))
+            users = ",".join(f"user:{user}:rw-" for user in range(2000, 2000 + long // 10))
             client.run(f"setfacl -m {users} /mnt/small")
         else:
-            client.run("setfattr -n user.long -v $(printf '%02000d' 0) /mnt/small")
+            client.run(f"setfattr -n user.long -v $(printf '%0{long}d' 0) /mnt/small")
             # The reverse direction: what the client read is taken back from it.
             client.run("cat /mnt/small")
             pair.server.run(f"echo more >>{exported}/small")
@@ -72,14 +74,15 @@ def use_every_transfer(pair: Pair, nfs: str) -> None:
 
 @pytest.mark.once_per_pair
 @pytest.mark.parametrize("nfs", ("3", "4.2"))
+@pytest.mark.parametrize("protocol", (1, 2))
 def test_the_dissector_finds_the_chunks_that_trace_events_tell_of(
-        pair: Pair, nfs: str, tmp_path: Path) -> None:
+        pair: Pair, protocol: int, nfs: str, tmp_path: Path) -> None:
     """Each message that was captured is one that the module traced, and the other way round."""
     capture = tmp_path / "capture.pcapng"
     with (small_device(pair.client, max_fast_reg_page_list_len=PAGES_EACH),
-          sysctl(pair.client, rdma_max_inline_write=SMALL_THRESHOLD),
+          sysctl(pair.client, rdma_max_inline_write=SMALL_THRESHOLD, rdma_highest_version=protocol),
           captured(pair.client, capture), traced(*pair.guests)):
-        use_every_transfer(pair, nfs)
+        use_every_transfer(pair, nfs, LONG[protocol])
     client_events, server_events = (events_in(guest.read(TRACE))
                                     for guest in pair.guests[::-1])
 
@@ -89,13 +92,14 @@ def test_the_dissector_finds_the_chunks_that_trace_events_tell_of(
                if event.name == "reverse_call_sent"}
     forward = [message for message in messages if message.xid not in reverse]
     traced_messages = list(messages_traced(pair.CLIENT_ADDRESS, client_events,
-                                           pair.SERVER_ADDRESS, server_events))
+                                           pair.SERVER_ADDRESS, server_events, protocol))
     different = set(forward) ^ set(traced_messages)
     assert sorted(different, key=lambda message: message.xid) == [], f"captured in {capture}"
     assert len(forward) == len(traced_messages)
     assert_every_transfer_was_used(pair, forward)
     if nfs != "3":
-        assert_reverse_direction(pair, reverse, messages)
+        assert_reverse_direction(pair, reverse, messages, REVERSE_HEADER[protocol])
+    assert {message.version for message in messages} == {protocol}
 
 
 def assert_every_transfer_was_used(pair: Pair, messages: list[Message]) -> None:
@@ -120,13 +124,13 @@ def assert_every_transfer_was_used(pair: Pair, messages: list[Message]) -> None:
 
 
 def assert_reverse_direction(pair: Pair, traced_sizes: dict[int, int],
-                             messages: list[Message]) -> None:
+                             messages: list[Message], header: int) -> None:
     """Callbacks and their Replies travel inline."""
     reverse = [message for message in messages if message.xid in traced_sizes]
     assert reverse, "the server has called nobody back"
     assert all((message.kind, message.reads, message.writes, message.reply)
                == (RDMA_MSG, (), (), None) for message in reverse)
-    sizes = {message.xid: message.size - REVERSE_HEADER for message in reverse
+    sizes = {message.xid: message.size - header for message in reverse
              if message.sender == pair.SERVER_ADDRESS}
     assert sizes == traced_sizes
     answered = [message.xid for message in reverse if message.sender == pair.CLIENT_ADDRESS]

@@ -16,6 +16,8 @@ SYSCTLS = "/proc/sys/sunrpc"
 RANGES = {"rdma_slot_table_entries": (4, 16384), "rdma_max_inline_read": (1024, 65536),
           "rdma_max_inline_write": (1024, 65536), "rdma_inline_write_padding": (0, 4096),
           "rdma_memreg_strategy": (0, 6), "rdma_pad_optimize": (-(1 << 31), (1 << 31) - 1)}
+# What the kernel's own has not.
+OURS = {"rdma_highest_version": (1, 2)}
 # Where struct ib_qp_init_attr has max_send_sge and max_recv_sge: the same in both kernels, as
 # build/*/generated/kernel/layout.h says.
 SEND_SGES, RECEIVE_SGES = 56, 60
@@ -24,8 +26,8 @@ SEND_SGES, RECEIVE_SGES = 56, 60
 @pytest.mark.once_per_pair
 def test_sysctls_have_the_names_and_ranges_of_the_kernels_own_client(pair: Pair) -> None:
     """/proc/sys/sunrpc/rdma_*, as administrators know it."""
-    assert pair.client.output(f"cd {SYSCTLS} && ls -d rdma_*").split() == sorted(RANGES)
-    for name, (least, most) in RANGES.items():
+    assert pair.client.output(f"cd {SYSCTLS} && ls -d rdma_*").split() == sorted([*RANGES, *OURS])
+    for name, (least, most) in (RANGES | OURS).items():
         assert_range(pair.client, f"{SYSCTLS}/{name}", least, most)
 
 

@@ -14,7 +14,7 @@ SYSCTLS = "/proc/sys/sunrpc/svc_rdma"
 RANGES = {"max_requests": (4, 16384), "max_req_size": (4096, 65536),
           "max_outbound_read_requests": (1, 255)}
 # What the kernel's own has not.
-OURS = {"reserved_ports": (0, 1), "reverse_chunks": (0, 2)}
+OURS = {"highest_version": (1, 2), "reserved_ports": (0, 1), "reverse_chunks": (0, 2)}
 # The data of the largest WRITE, and what may stand before and behind it.
 PAGES_OF_A_WRITE = 256 + 4
 # How the client's congestion window counts a credit (RPC_CWNDSHIFT).
