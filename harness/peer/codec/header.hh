@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The header of RPC-over-RDMA version 1 (RFC 8166, section 4; rfc5666bis-04, section 5). It can hold, and writes,
-// headers that no well-behaved peer would send.
+// The header of RPC-over-RDMA version 1 (RFC 8166, section 4; rfc5666bis-04, section 5), and of version 2
+// (draft-cel-nfsv4-rpcrdma-version-two-01, section 4.2). It can hold, and writes, headers that no well-behaved peer would
+// send.
 
 #pragma once
 
@@ -14,6 +15,7 @@
 namespace peer {
 
 constexpr std::uint32_t VERSION_1 = 1;
+constexpr std::uint32_t VERSION_2 = 2;
 
 /// rdma_proc: the type of a header. Other values can be put there too.
 enum MessageType : std::uint32_t {
@@ -22,12 +24,21 @@ enum MessageType : std::uint32_t {
 	RDMA_MSGP = 2,
 	RDMA_DONE = 3,
 	RDMA_ERROR = 4,
+	RDMA2_OPTIONAL = 5, // of version 2, which has no MSGP and no DONE
 };
 
 /// rdma_err: what an RDMA_ERROR is about.
 enum ErrorCode : std::uint32_t {
 	ERR_VERS = 1,
 	ERR_CHUNK = 2,
+	ERR_BAD_HEADER = 2, // what version 2 calls it
+	ERR_INVAL_OPTION = 3, // of version 2
+};
+
+/// rdma_direction and rdma_optdir of version 2: the msg_type of RPC.
+enum Direction : std::uint32_t {
+	DIRECTION_CALL = 0,
+	DIRECTION_REPLY = 1,
 };
 
 /// Memory that a requester offers (RFC 8166, section 3.4.3).
@@ -50,8 +61,9 @@ struct ReadSegment {
 	bool operator==(const ReadSegment &) const = default;
 };
 
-/// What stands in front of the Payload stream. Which fields are on the wire follows from the type: an RDMA_ERROR has
-/// the error's alone, RDMA_MSGP has two words of its own, RDMA_DONE nothing behind the type.
+/// What stands in front of the Payload stream. Which fields are on the wire follows from the version and the type: an
+/// RDMA_ERROR has the error's alone, RDMA_MSGP has two words of its own, RDMA_DONE nothing behind the type. In version 2
+/// the direction stands in front of the chunk lists, and RDMA2_OPTIONAL has the option's fields in their place.
 struct Header {
 	std::uint32_t xid = 0;
 	std::uint32_t version = VERSION_1;
@@ -68,9 +80,14 @@ struct Header {
 	std::uint32_t error = ERR_CHUNK;
 	std::uint32_t version_low = VERSION_1;
 	std::uint32_t version_high = VERSION_1;
+
+	std::uint32_t direction = DIRECTION_CALL;
+	std::uint32_t option = 0; // rdma_opttype
+	Bytes option_info; // rdma_optinfo
 };
 
-/// The header's bytes. A header of a type that is not defined is written with chunk lists, like RDMA_MSG.
+/// The header's bytes, in version 2's form where that is its version, and in version 1's for every other. A header of a
+/// type that is not defined is written with chunk lists, like RDMA_MSG.
 [[nodiscard]] Bytes encode(const Header &header);
 
 /// A message taken apart: its header, and the bytes behind it.
@@ -80,8 +97,8 @@ struct Decoded {
 };
 
 /// Takes a received message apart. Throws Malformed where it is not what the specification defines for its type, or
-/// has a type that is not defined. A version other than 1 is not an error here: it is in the header for the caller to
-/// judge, and so is everything that is well-formed but wrong.
+/// has a type that is not defined. A version other than 1 and 2 is not an error here, and read like version 1: it is in
+/// the header for the caller to judge, and so is everything that is well-formed but wrong.
 [[nodiscard]] Decoded decode(ByteView message);
 
 /// How long a chunk is: the sum of its segments' lengths.
