@@ -44,6 +44,8 @@ struct Options {
 	std::string execute;
 	std::string mark;
 	unsigned patience = 10;
+	std::uint32_t protocol = VERSION_1;
+	std::string versions = "1..2";
 	std::string results;
 	std::string junit;
 	std::string html;
@@ -60,7 +62,7 @@ struct Options {
 Target target_of(const Options &options)
 {
 	const Address address = parse_address(options.server, options.port);
-	return {.host = address.host, .port = address.port, .path = options.path};
+	return {.host = address.host, .port = address.port, .path = options.path, .highest_version = options.protocol};
 }
 
 bool is_wanted(const Case &test, const Options &options)
@@ -69,6 +71,8 @@ bool is_wanted(const Case &test, const Options &options)
 		return ::fnmatch(pattern.c_str(), test.name.c_str(), 0) == 0 ||
 		       ::fnmatch(pattern.c_str(), test.name.substr(test.name.find('/') + 1).c_str(), 0) == 0;
 	};
+	if (test.protocol > options.protocol)
+		return false;
 	if (options.only.empty())
 		return options.apart || test.apart.empty();
 	return std::any_of(options.only.begin(), options.only.end(), matches);
@@ -86,7 +90,7 @@ std::vector<Case> wanted_cases(const Options &options, Tested tested)
 	std::stable_sort(wanted.begin(), wanted.end(),
 			 [](const Case &a, const Case &b) { return a.version < b.version; });
 	if (wanted.empty())
-		throw ScriptError("no case has a name that --only allows; --list shows them");
+		throw ScriptError("no case that --protocol allows has a name that --only allows; --list shows them");
 	return wanted;
 }
 
@@ -252,7 +256,22 @@ ListenSettings listen_settings(const Options &options)
 		.port = options.port,
 		.mount_port = options.mount_port,
 		.patience = options.patience_of(),
-		.stop_when_ill = options.stop_when_ill};
+		.stop_when_ill = options.stop_when_ill,
+		.highest_version = options.protocol};
+}
+
+// "LOW..HIGH"
+Versions versions_of(const Options &options)
+{
+	const std::string &text = options.versions;
+	const std::size_t dots = text.find("..");
+	try {
+		if (dots != std::string::npos)
+			return {.low = static_cast<std::uint32_t>(evaluate(text.substr(0, dots), {})),
+				.high = static_cast<std::uint32_t>(evaluate(text.substr(dots + 2), {}))};
+	} catch (const ScriptError &) {
+	}
+	throw CLI::ValidationError("--versions", "'" + text + "' is not of the form LOW..HIGH");
 }
 
 std::string mount_command(const Options &options, const std::string &version)
@@ -339,6 +358,7 @@ void list(const std::vector<Case> &cases)
 {
 	for (const Case &test : cases)
 		std::cout << test.name << "\t" << test.section << "\t" << test.level << "\t" << test.title
+			  << (test.protocol == VERSION_1 ? "" : " (--protocol " + std::to_string(test.protocol) + ")")
 			  << (test.apart.empty() ? "" : " (apart: " + test.apart + ")") << '\n';
 }
 
@@ -389,6 +409,11 @@ void add_output(CLI::App &command, Options &options)
 	command.add_option("--patience", options.patience, "seconds that the tested side may take for one thing")
 		->capture_default_str();
 	command.add_flag("--trace", options.trace, "show the messages of each case");
+	command.add_option("--protocol", options.protocol,
+			   "the highest version of RPC-over-RDMA that the tested side speaks: cases of higher ones are "
+			   "left out, but for those in files that are named")
+		->capture_default_str()
+		->check(CLI::Range(VERSION_1, VERSION_2));
 }
 
 void add_listening(CLI::App &command, Options &options)
@@ -442,13 +467,19 @@ void add_serve(CLI::App &app, Invocation &invocation)
 	CLI::App &command = *app.add_subcommand("serve", "serve a small file tree in memory, until interrupted");
 	add_listening(command, *options);
 	command.add_flag("--trace", options->trace, "show every message");
+	command.add_option("--versions", options->versions,
+			   "LOW..HIGH: Calls of these versions are answered, each in its own, where the peer speaks "
+			   "it; "
+			   "others get ERR_VERS with this range")
+		->capture_default_str();
 	command.callback([options] {
+		const Versions versions = versions_of(*options);
 		static volatile std::sig_atomic_t interrupted = 0;
 		std::signal(SIGINT, [](int) { interrupted = 1; });
 		std::signal(SIGTERM, [](int) { interrupted = 1; });
 		std::cerr << "serving; on a client: " << mount_command(*options, "3") << '\n';
 		serve(
-			listen_settings(*options), [] { return interrupted != 0; },
+			listen_settings(*options), versions, [] { return interrupted != 0; },
 			[&](const std::string &line) {
 				if (options->trace)
 					std::cout << line << std::endl;

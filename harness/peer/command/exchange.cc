@@ -58,7 +58,7 @@ Bytes NullCalls::call(std::uint32_t xid) const
 			      .procedure = NULL_PROCEDURE,
 			      .auth_sys = false});
 	const Bytes payload = rpc.take();
-	Bytes message = encode(Header{.xid = xid, .credits = settings_.depth});
+	Bytes message = encode(Header{.xid = xid, .version = settings_.protocol, .credits = settings_.depth});
 	message.insert(message.end(), payload.begin(), payload.end());
 	return message;
 }
@@ -96,7 +96,8 @@ void NullCalls::take(ByteView message)
 	const Decoded reply = decode(message);
 	if (waiting_.erase(reply.header.xid) == 0)
 		throw Violation("a message came that answers no Call: " + describe(reply.header));
-	if (reply.header.type != RDMA_MSG)
+	if (reply.header.type != RDMA_MSG || reply.header.version != settings_.protocol ||
+	    (settings_.protocol == VERSION_2 && reply.header.direction != DIRECTION_REPLY))
 		throw Violation("a NULL call was answered with " + describe(reply.header));
 	XdrReader xdr(reply.payload);
 	const ReplyHeader rpc = read_reply(xdr);

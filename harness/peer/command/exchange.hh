@@ -22,6 +22,8 @@ namespace peer {
 struct ExchangeSettings {
 	/// How many messages may be unanswered.
 	unsigned depth = 1;
+	/// The version of RPC-over-RDMA.
+	std::uint32_t protocol = VERSION_1;
 	/// How long each answer may take.
 	Clock::duration patience = std::chrono::seconds(10);
 

@@ -31,11 +31,13 @@ struct Options {
 	unsigned depth = 16;
 	std::size_t size = 4096;
 	std::uint32_t nfs_version = 3;
+	std::uint32_t protocol = VERSION_1;
 	double patience = 10;
 
 	[[nodiscard]] ExchangeSettings settings() const
 	{
 		return {.depth = depth,
+			.protocol = protocol,
 			.patience =
 				std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience))};
 	}
@@ -311,6 +313,9 @@ void add_ping(CLI::App &app, Invocation &invocation)
 		->check(CLI::Range(std::size_t{1}, ECHO_MEMORY));
 	command->add_option("--nfs-version", options->nfs_version, "of the program whose procedure NULL is called")
 		->capture_default_str();
+	command->add_option("--protocol", options->protocol, "the version of RPC-over-RDMA that NULL calls have")
+		->capture_default_str()
+		->check(CLI::Range(VERSION_1, VERSION_2));
 	command->add_option("--timeout", options->patience, "seconds that connecting, and each answer, may take")
 		->capture_default_str()
 		->check(CLI::PositiveNumber);

@@ -18,6 +18,8 @@ struct Target {
 	std::string path = "/";
 	/// The handle of that; without one, the server's mount daemon is asked.
 	FileHandle root = {};
+	/// The highest version of RPC-over-RDMA that it speaks.
+	std::uint32_t highest_version = VERSION_1;
 };
 
 /// How long whoever is tested may take for one thing.

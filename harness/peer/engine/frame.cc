@@ -12,8 +12,20 @@ namespace peer {
 namespace {
 
 const std::map<std::string, std::uint64_t> CONSTANTS = {
-	{"MSG", RDMA_MSG},     {"NOMSG", RDMA_NOMSG}, {"MSGP", RDMA_MSGP},  {"DONE", RDMA_DONE},
-	{"ERROR", RDMA_ERROR}, {"VERS", ERR_VERS},    {"CHUNK", ERR_CHUNK}, {"max", 0xffffffff},
+	{"MSG", RDMA_MSG},
+	{"NOMSG", RDMA_NOMSG},
+	{"MSGP", RDMA_MSGP},
+	{"DONE", RDMA_DONE},
+	{"ERROR", RDMA_ERROR},
+	{"VERS", ERR_VERS},
+	{"CHUNK", ERR_CHUNK},
+	{"max", 0xffffffff},
+	// Of version 2.
+	{"OPTIONAL", RDMA2_OPTIONAL},
+	{"BAD_HEADER", ERR_BAD_HEADER},
+	{"INVAL_OPTION", ERR_INVAL_OPTION},
+	{"CALL", DIRECTION_CALL},
+	{"REPLY", DIRECTION_REPLY},
 };
 
 std::optional<std::uint64_t> number(const std::string &word)
@@ -104,9 +116,12 @@ std::optional<Place> place_in_lists(Header &header, const FieldName &name)
 std::optional<Place> place(Header &header, const std::string &name)
 {
 	const std::map<std::string, std::uint32_t *> scalars = {
-		{"xid", &header.xid},	  {"version", &header.version}, {"credits", &header.credits},
-		{"type", &header.type},	  {"align", &header.align},	{"threshold", &header.threshold},
-		{"error", &header.error}, {"low", &header.version_low}, {"high", &header.version_high},
+		{"xid", &header.xid},		{"version", &header.version},
+		{"credits", &header.credits},	{"type", &header.type},
+		{"align", &header.align},	{"threshold", &header.threshold},
+		{"error", &header.error},	{"low", &header.version_low},
+		{"high", &header.version_high}, {"direction", &header.direction},
+		{"opttype", &header.option},
 	};
 	if (const auto scalar = scalars.find(name); scalar != scalars.end())
 		return scalar->second;
@@ -361,6 +376,8 @@ void apply(Frame &frame, const Line &line, const Names &names)
 		set_length(frame, evaluate(words[1], names));
 	else if (verb == "payload" && words.size() == 2)
 		frame.payload = words[1] == "nothing" ? Bytes() : from_hex(words[1]);
+	else if (verb == "optinfo" && words.size() == 2)
+		frame.header.option_info = words[1] == "nothing" ? Bytes() : from_hex(words[1]);
 	else if (verb == "invalidate" && words.size() == 2)
 		frame.invalidate = static_cast<std::uint32_t>(evaluate(words[1], names));
 	else
@@ -376,6 +393,8 @@ std::optional<std::uint64_t> field(const Header &header, const std::string &name
 		return header.writes.size();
 	if (name == "replies")
 		return header.reply ? 1 : 0;
+	if (name == "optinfo.length")
+		return header.option_info.size();
 	const FieldName parts = take_apart(name);
 	if (parts.base == "write" && parts.indices.size() == 1 && parts.indices[0] < header.writes.size()) {
 		const Chunk &chunk = header.writes[parts.indices[0]];

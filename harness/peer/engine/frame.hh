@@ -54,7 +54,7 @@ void change_word(Bytes &bytes, std::size_t index, const std::string &operation, 
 void apply(Frame &frame, const Line &line, const Names &names);
 
 /// A field of a header, or of a chunk: "credits", "write[0][1].length", "reply.length" (the chunk's), "writes" (how
-/// many). Nothing where the header has no such thing.
+/// many), "optinfo.length". Nothing where the header has no such thing.
 [[nodiscard]] std::optional<std::uint64_t> field(const Header &header, const std::string &name);
 
 /// Checks "FIELD OPERATOR VALUE [or VALUE]...", where the operator is one of = != < <= > >=. The text says what was found

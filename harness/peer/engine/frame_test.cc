@@ -70,6 +70,24 @@ TEST(FrameLine, ChangesOneThing)
 	EXPECT_EQ(after({"swap", "write[0][0]", "write[0][1]"}).writes[0][0].handle, 3U);
 }
 
+TEST(FrameLine, ChangesWhatVersion2Has)
+{
+	EXPECT_EQ(after({"version", "=", "2"}).version, VERSION_2);
+	EXPECT_EQ(after({"type", "=", "OPTIONAL"}).type, RDMA2_OPTIONAL);
+	EXPECT_EQ(after({"direction", "=", "REPLY"}).direction, DIRECTION_REPLY);
+	EXPECT_EQ(after({"direction", "=", "2"}).direction, 2U);
+	EXPECT_EQ(after({"opttype", "=", "max"}).option, 0xffffffffU);
+	EXPECT_EQ(after({"optinfo", "0102ff"}).option_info, (Bytes{1, 2, 0xff}));
+	EXPECT_EQ(after({"optinfo", "nothing"}).option_info, Bytes());
+	EXPECT_EQ(after({"error", "=", "INVAL_OPTION"}).error, ERR_INVAL_OPTION);
+	EXPECT_EQ(after({"error", "=", "BAD_HEADER"}).error, ERR_BAD_HEADER);
+	EXPECT_THROW(after({"optinfo", "0x"}), ScriptError);
+	Header header;
+	header.option_info = {1, 2, 3};
+	EXPECT_EQ(field(header, "optinfo.length"), 3U);
+	EXPECT_EQ(field(header, "direction"), DIRECTION_CALL);
+}
+
 TEST(FrameLine, ThatNamesNothingIsRefused)
 {
 	EXPECT_THROW(after({"write[0][2].length", "=", "0"}), ScriptError);

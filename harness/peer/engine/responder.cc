@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/direction.hh"
+
 namespace peer {
 
 namespace {
@@ -148,31 +150,37 @@ void Responder::take(std::uint64_t number, const Message &message)
 {
 	if (trace)
 		trace(number, "<- " + describe_message(message.bytes));
-	ArrivedCall call;
+	if (refuse_version(number, message))
+		return;
+	Decoded decoded;
 	try {
-		call.message = decode(message.bytes);
+		decoded = decode(message.bytes);
 	} catch (const Malformed &malformed) {
 		blame(number, std::string("what it sent cannot be decoded: ") + malformed.what());
-		if (take_other)
+		if (!refuse_malformed(number, message) && take_other)
 			take_other(number, message);
 		return;
 	}
-	const Header &header = call.message.header;
-	judge_type(number, header);
-	const bool is_long_call = header.type == RDMA_NOMSG && !header.reads.empty();
-	if (header.version != VERSION_1 ||
-	    (!is_long_call && (header.type != RDMA_MSG || is_call(call.message.payload) != true))) {
-		if (take_other)
-			take_other(number, message);
+	judge_type(number, decoded.header);
+	if (refuse_message(number, decoded))
 		return;
-	}
-	judge(number, call.message, message.bytes.size());
+	if (speaks(decoded.header.version) && is_call_message(decoded))
+		take_call_message(number, message, decoded);
+	else if (take_other)
+		take_other(number, message);
+}
+
+void Responder::take_call_message(std::uint64_t number, const Message &message, const Decoded &decoded)
+{
+	judge(number, decoded, message.bytes.size());
 	if (!connections_.contains(number))
 		return;
-	auto stream = assemble(number, call.message);
+	auto stream = assemble(number, decoded);
 	if (!stream)
 		return;
+	ArrivedCall call;
 	call.connection = number;
+	call.message = decoded;
 	call.message_length = message.bytes.size();
 	call.stream = std::move(*stream);
 	judge_stream(number, call);
@@ -180,6 +188,8 @@ void Responder::take(std::uint64_t number, const Message &message)
 		call.served = service_.serve(call.stream, number);
 	} catch (const Malformed &malformed) {
 		blame(number, std::string("its RPC message cannot be decoded: ") + malformed.what());
+		if (decoded.header.version == VERSION_2)
+			refuse(number, decoded.header, ERR_BAD_HEADER);
 		return;
 	}
 	if (take_call && take_call(call))
@@ -217,9 +227,10 @@ void Responder::judge(std::uint64_t number, const Decoded &message, std::size_t 
 {
 	Association &association = connections_.at(number);
 	const Header &header = message.header;
-	if (length > association.agreement.call_threshold)
+	const std::size_t threshold = in_version(association.agreement, header.version).call_threshold;
+	if (length > threshold)
 		blame(number, "a message of " + std::to_string(length) + " bytes is above the inline threshold of " +
-				      std::to_string(association.agreement.call_threshold) + " (RFC 8166, 3.3.2)");
+				      std::to_string(threshold) + " (RFC 8166, 3.3.2)");
 	association.asked = header.credits;
 	association.outstanding.insert(header.xid);
 	if (association.outstanding.size() > association.allowed)
@@ -303,7 +314,9 @@ Answer Responder::plan(const ArrivedCall &call, bool prefer_long)
 	Answer answer = {.frame = {}, .placed = {}, .stream = whole.stream};
 	Header &header = answer.frame.header;
 	header.xid = asked.xid;
+	header.version = asked.version;
 	header.credits = association.credits;
+	header.direction = DIRECTION_REPLY;
 
 	// Each item goes to the Write chunk that stands in its place (RFC 8166, 3.4.6; RFC 8267).
 	std::vector<Item> reduced;
@@ -325,13 +338,15 @@ Answer Responder::plan(const ArrivedCall &call, bool prefer_long)
 	}
 	if (asked.reply)
 		header.reply = unused(*asked.reply);
-	const bool fits = encode(header).size() + rest.size() <= association.agreement.reply_threshold;
+	const bool fits = encode(header).size() + rest.size() <=
+			  in_version(association.agreement, asked.version).reply_threshold;
 	if (fits && !(prefer_long && asked.reply)) {
 		answer.frame.payload = rest;
 		return answer;
 	}
 	if (!asked.reply || length_of(*asked.reply) < rest.size()) {
 		answer.frame.header = {.xid = asked.xid,
+				       .version = asked.version,
 				       .credits = association.credits,
 				       .type = RDMA_ERROR,
 				       .reads = {},
@@ -384,7 +399,8 @@ bool Responder::send(std::uint64_t number, const Frame &frame)
 void Responder::count_reply(Association &association, const Header &reply)
 {
 	association.outstanding.erase(reply.xid);
-	if (reply.version != VERSION_1 || (reply.type != RDMA_MSG && reply.type != RDMA_NOMSG))
+	const bool is_known = reply.version == VERSION_1 || reply.version == VERSION_2;
+	if (!is_known || (reply.type != RDMA_MSG && reply.type != RDMA_NOMSG))
 		return;
 	const std::uint32_t granted = std::max(1U, std::min(reply.credits, association.asked));
 	association.allowed = std::max<std::size_t>(granted, association.outstanding.size());

@@ -55,6 +55,14 @@ struct Acceptance {
 	std::uint32_t credits = 16;
 };
 
+/// Versions of RPC-over-RDMA.
+struct Versions {
+	std::uint32_t low = VERSION_1;
+	std::uint32_t high = VERSION_1;
+
+	[[nodiscard]] bool contain(std::uint32_t version) const noexcept { return low <= version && version <= high; }
+};
+
 /// What a well-behaved responder says of itself.
 [[nodiscard]] Acceptance usual_acceptance() noexcept;
 
@@ -67,6 +75,8 @@ class Responder {
 	std::function<bool(ArrivedCall &)> take_call;
 	/// Takes a connection request over, by moving from it; an untouched one is accepted as @acceptance says.
 	std::function<bool(Request &)> take_request;
+	/// Takes a message of a version that is not accepted over: true means that it gets no ERR_VERS.
+	std::function<bool(std::uint64_t connection, const Message &)> take_version;
 	/// Hears of what is no Call: Replies in the reverse direction, RDMA_ERRORs, what cannot be decoded.
 	std::function<void(std::uint64_t connection, const Message &)> take_other;
 	/// Hears of what a requester did wrong, in words that name the rule.
@@ -75,6 +85,8 @@ class Responder {
 	std::function<void(std::uint64_t connection, const Closed &)> closed;
 
 	Acceptance acceptance = usual_acceptance();
+	/// In which versions Calls are answered, each in its own, as far as the peer speaks them; what ERR_VERS says to others.
+	Versions versions;
 
 	/// Serves until @done says so; false when the deadline passed first.
 	bool serve_until(const std::function<bool()> &done, Deadline deadline);
@@ -121,6 +133,12 @@ class Responder {
 
 	void take(Request request);
 	void take(std::uint64_t number, const Message &message);
+	void take_call_message(std::uint64_t number, const Message &message, const Decoded &decoded);
+	[[nodiscard]] bool speaks(std::uint32_t version) const noexcept;
+	[[nodiscard]] bool refuse_version(std::uint64_t number, const Message &message);
+	[[nodiscard]] bool refuse_malformed(std::uint64_t number, const Message &message);
+	[[nodiscard]] bool refuse_message(std::uint64_t number, const Decoded &message);
+	void refuse(std::uint64_t number, const Header &refused, std::uint32_t error);
 	void forget(std::uint64_t number, const Closed &end);
 	[[nodiscard]] std::optional<Bytes> assemble(std::uint64_t number, const Decoded &message);
 	void judge_type(std::uint64_t number, const Header &header);

@@ -10,8 +10,14 @@ namespace {
 
 // Beyond what an item or a Reply can need, for cases that offer more.
 constexpr std::size_t SLACK = 64;
+
 // The smallest header with chunk lists.
-constexpr std::size_t SHORT_HEADER = 28;
+std::size_t shortest_header(std::uint32_t version)
+{
+	Header header;
+	header.version = version;
+	return encode(header).size();
+}
 
 bool begins(const Line &line, std::string_view verb)
 {
@@ -106,6 +112,8 @@ void judge_fixed_fields(const Header &sent, const Header &returned)
 		throw Violation("an RDMA_ERROR came instead of a Reply: " + describe(returned));
 	if (returned.type != RDMA_MSG && returned.type != RDMA_NOMSG)
 		throw Violation("the Reply is no RDMA_MSG or RDMA_NOMSG: " + describe(returned));
+	if (returned.version == VERSION_2 && returned.direction != DIRECTION_REPLY)
+		throw Violation("the Reply's direction is not REPLY (draft-cel-nfsv4-rpcrdma-version-two-01, 4.2.2)");
 }
 
 } // namespace
@@ -131,6 +139,16 @@ Agreement agreement_of(const std::optional<PrivateData> &sent, ByteView received
 		.remote_invalidation = mine.remote_invalidation && its.remote_invalidation};
 }
 
+Agreement in_version(Agreement agreement, std::uint32_t version) noexcept
+{
+	agreement.version = version;
+	if (version == VERSION_2) {
+		agreement.call_threshold = std::max(agreement.call_threshold, VERSION_2_INLINE_THRESHOLD);
+		agreement.reply_threshold = std::max(agreement.reply_threshold, VERSION_2_INLINE_THRESHOLD);
+	}
+	return agreement;
+}
+
 Transaction::Transaction(Connection &connection, const Agreement &agreement, NfsCall call, Style style,
 			 const std::vector<Line> &block, const Names &names, bool windows)
 	: connection_(connection)
@@ -141,6 +159,7 @@ Transaction::Transaction(Connection &connection, const Agreement &agreement, Nfs
 	, windows_(windows)
 {
 	frame_.header.xid = XdrReader(call_.call.stream).u32("the Call's XID");
+	frame_.header.version = agreement_.version;
 	frame_.header.credits = 32;
 	change_stream(block);
 	decide_results(block);
@@ -174,7 +193,7 @@ void Transaction::decide_results(const std::vector<Line> &block)
 {
 	if (any_begins(block, "write") || any_begins(block, "reply") || style_ == Style::in_line)
 		return;
-	const std::size_t room = agreement_.reply_threshold - SHORT_HEADER;
+	const std::size_t room = agreement_.reply_threshold - shortest_header(agreement_.version);
 	if (style_ == Style::long_form) {
 		frame_.header.reply = Chunk{*segment("replies")};
 		return;

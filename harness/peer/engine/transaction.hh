@@ -26,6 +26,7 @@ class Violation : public std::runtime_error {
 
 /// What both ends have agreed on while connecting.
 struct Agreement {
+	std::uint32_t version = VERSION_1; // that Calls have
 	std::size_t call_threshold = DEFAULT_INLINE_THRESHOLD; // bytes; RFC 8166, 3.3.2
 	std::size_t reply_threshold = DEFAULT_INLINE_THRESHOLD;
 	bool remote_invalidation = false;
@@ -33,6 +34,12 @@ struct Agreement {
 
 /// As seen by the requester, which sent @sent; @received is the responder's CM private data, whole.
 [[nodiscard]] Agreement agreement_of(const std::optional<PrivateData> &sent, ByteView received);
+
+/// Version 2's inline threshold, which each receiver supports (draft-cel-nfsv4-rpcrdma-version-two-01, 2.3).
+constexpr std::size_t VERSION_2_INLINE_THRESHOLD = 4096;
+
+/// The same for Calls of a version. Where that is 2, no threshold is below version 2's.
+[[nodiscard]] Agreement in_version(Agreement agreement, std::uint32_t version) noexcept;
 
 /// Memory of a Call's own, by the name that a case has for it.
 using MemoryByName = std::map<std::string, Memory>;

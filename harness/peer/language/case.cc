@@ -76,6 +76,15 @@ void parse_sweep(Case &parsed, const Line &line)
 	}
 }
 
+// "protocol 1" or "protocol 2"
+void parse_protocol(Case &parsed, const Line &line)
+{
+	const std::uint64_t version = line.words.size() == 2 ? number(parsed, line, line.words[1]) : 0;
+	if (version != 1 && version != 2)
+		fail(parsed.name, line.number, "a case's messages are of \"protocol 1\" or of \"protocol 2\"");
+	parsed.protocol = static_cast<std::uint32_t>(version);
+}
+
 bool parse_property(Case &parsed, const Line &line)
 {
 	const std::string &word = line.words[0];
@@ -90,6 +99,8 @@ bool parse_property(Case &parsed, const Line &line)
 		parsed.apart = text_of(rest);
 	else if (word == "nfs" && rest.size() == 1)
 		parsed.version = rest[0];
+	else if (word == "protocol")
+		parse_protocol(parsed, line);
 	else
 		return false;
 	return true;
@@ -183,10 +194,13 @@ std::filesystem::path name_of(const std::filesystem::path &file)
 	return file.parent_path().filename() / file.stem();
 }
 
-/// The files with cases in a folder and those below it, by their names.
-std::map<std::string, std::filesystem::path> files_below(const std::filesystem::path &folder)
+using FilesByName = std::map<std::string, std::filesystem::path>;
+
+/// Adds the files with cases in a folder and those below it, if it is there.
+void add_files_below(const std::filesystem::path &folder, FilesByName &files)
 {
-	std::map<std::string, std::filesystem::path> files;
+	if (!std::filesystem::is_directory(folder))
+		return;
 	for (const auto &entry : std::filesystem::recursive_directory_iterator(folder)) {
 		if (entry.path().extension() != ".case")
 			continue;
@@ -194,7 +208,6 @@ std::map<std::string, std::filesystem::path> files_below(const std::filesystem::
 		if (!is_new)
 			throw ScriptError(entry.path().string() + ": " + same->second.string() + " has its name");
 	}
-	return files;
 }
 
 } // namespace
@@ -213,9 +226,10 @@ std::vector<Case> load_cases(const std::filesystem::path &directory)
 {
 	std::vector<Case> cases;
 	for (const char *tested : {"server", "client"}) {
-		if (!std::filesystem::is_directory(directory / tested))
-			continue;
-		for (const auto &[name, file] : files_below(directory / tested))
+		FilesByName files;
+		add_files_below(directory / tested, files);
+		add_files_below(directory / "version-2" / tested, files);
+		for (const auto &[name, file] : files)
 			cases.push_back(load_case(file));
 	}
 	if (cases.empty())

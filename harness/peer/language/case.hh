@@ -55,6 +55,8 @@ struct Case {
 	Words operation;
 	/// Over which NFS version.
 	std::string version = "3";
+	/// The version of RPC-over-RDMA that its messages have, but for those that say otherwise.
+	std::uint32_t protocol = 1;
 
 	std::vector<Step> steps;
 
@@ -69,8 +71,9 @@ struct Case {
 /// Reads a case from its text. Throws ScriptError.
 [[nodiscard]] Case parse_case(const std::string &name, const std::string &text);
 
-/// All cases below a directory, at any depth below its server/ and client/: those for servers first, by name. A case is named
-/// after that folder and its file; two files of one name are an error. Throws ScriptError.
+/// All cases below a directory, at any depth below its server/ and client/, and below version-2/server/ and
+/// version-2/client/: those for servers first, by name. A case is named after the folder server or client and its file; two
+/// files of one name are an error. Throws ScriptError.
 [[nodiscard]] std::vector<Case> load_cases(const std::filesystem::path &directory);
 /// One case from a file; @name as in load_cases() where the file is below a directory server/ or client/.
 [[nodiscard]] Case load_case(const std::filesystem::path &file);

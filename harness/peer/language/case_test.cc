@@ -33,6 +33,18 @@ TEST(CaseFile, HasATitlePropertiesAndSteps)
 	EXPECT_EQ(test.steps[1].line.number, 7U);
 }
 
+TEST(CaseFile, HasAVersionOfTheProtocol)
+{
+	const auto protocol_of = [](const std::string &lines) {
+		return parse_case("server/x", "# RFC 8166, 3, MUST: title\n" + lines + "send null\n").protocol;
+	};
+	EXPECT_EQ(protocol_of(""), 1U);
+	EXPECT_EQ(protocol_of("protocol 1\n"), 1U);
+	EXPECT_EQ(protocol_of("protocol 2\n"), 2U);
+	for (const std::string line : {"protocol\n", "protocol 3\n", "protocol two\n", "protocol 1 2\n"})
+		EXPECT_THROW(protocol_of(line), ScriptError) << line;
+}
+
 TEST(CaseFile, ThatIsWrongIsRefusedWithItsLine)
 {
 	const auto why = [](const char *text) -> std::string {
@@ -98,11 +110,12 @@ TEST_F(CaseFolder, OfAnyDepth_NamesItsCasesAfterTheSideAndTheFile)
 	write("server/read/chunk/read-two.case");
 	write("server/read/read-one.case");
 	write("server/null.case");
+	write("version-2/server/v2/null-2.case");
 	std::vector<std::string> names;
 	for (const Case &test : load_cases(folder))
 		names.push_back(test.name);
-	EXPECT_EQ(names,
-		  (std::vector<std::string>{"server/null", "server/read-one", "server/read-two", "client/write-one"}));
+	EXPECT_EQ(names, (std::vector<std::string>{"server/null", "server/null-2", "server/read-one", "server/read-two",
+						   "client/write-one"}));
 	EXPECT_EQ(load_case(folder / "server/read/chunk/read-two.case").name, "server/read-two");
 }
 
@@ -110,6 +123,10 @@ TEST_F(CaseFolder, WithTwoFilesOfOneName_IsRefused)
 {
 	write("server/read/one.case");
 	write("server/write/one.case");
+	EXPECT_THROW(load_cases(folder), ScriptError);
+	std::filesystem::remove(folder / "server/write/one.case");
+	static_cast<void>(load_cases(folder));
+	write("version-2/server/one.case");
 	EXPECT_THROW(load_cases(folder), ScriptError);
 }
 

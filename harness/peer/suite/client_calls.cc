@@ -53,15 +53,18 @@ Names Suite::names()
 	return {.value = [this](const std::string &name) -> std::optional<std::uint64_t> {
 			if (const auto noted = noted_.find(name); noted != noted_.end())
 				return noted->second;
+			if (name == "highest")
+				return highest_version();
 			if (!held_)
 				return std::nullopt;
 			if (name == "xid")
 				return held_->message.header.xid;
 			if (const Agreement *const agreement = responder_.agreement(held_->connection)) {
+				const Agreement agreed = in_version(*agreement, held_->message.header.version);
 				if (name == "call_threshold")
-					return agreement->call_threshold;
+					return agreed.call_threshold;
 				if (name == "reply_threshold")
-					return agreement->reply_threshold;
+					return agreed.reply_threshold;
 			}
 			if (name == "message")
 				return last_.bytes().size();
@@ -70,6 +73,11 @@ Names Suite::names()
 			return std::nullopt;
 		},
 		.memory = [this](const std::string &name) { return memory(name); }};
+}
+
+std::uint32_t Suite::highest_version() const
+{
+	return std::max(settings_.highest_version, instance_->test->protocol);
 }
 
 const ArrivedCall *Suite::named_call(const std::string &name) const

@@ -115,8 +115,9 @@ void furnish(Tree &tree, const std::vector<Instance> &instances)
 			for (std::size_t i = 0; i < std::min<std::size_t>(instance.size(), LONGEST_LIST); i++)
 				tree.put(directory + "directory/a-name-that-takes-some-room-" + std::to_string(i),
 					 Bytes());
-		lists[instance.test->version] +=
-			instance.name + " " + operation + " " + std::to_string(instance.size()) + "\n";
+		lists[instance.test->version] += instance.name + " " + operation + " " +
+						 std::to_string(instance.size()) + " " +
+						 std::to_string(instance.test->protocol) + "\n";
 	}
 	for (const char *const version : {"3", "4.1"})
 		tree.put(std::string("list.") + version, bytes(lists[version]));

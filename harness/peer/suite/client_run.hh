@@ -72,6 +72,9 @@ class Suite {
 
 	Names names();
 
+	// Of RPC-over-RDMA, that the client speaks.
+	std::uint32_t highest_version() const;
+
 	// "call.FIELD" is of the held Call, "other.FIELD" of the next one of several.
 	const ArrivedCall *named_call(const std::string &name) const;
 
@@ -146,6 +149,9 @@ class Suite {
 
 	void grant(const Words &words);
 
+	// versions LOW HIGH: Calls of these are answered from now on, if the peer speaks them, and others get ERR_VERS
+	void speak(const Versions &versions);
+
 	void reject(const Words &words) { request().reject(private_data_of(words)); }
 
 	// memory NAME SIZE read|write|read-write
@@ -158,6 +164,7 @@ class Suite {
 
 	// send call null|sequence|recalls N    a Call in the reverse direction; with N CB_RECALL_ANY behind CB_SEQUENCE
 	// send reply                        a Reply to an XID that nobody has used
+	// send option TYPE [HEX]            a message of version 2's type OPTIONAL, without a Payload stream
 	// send raw HEX | send zeros N
 	void send(const Step &step);
 
@@ -167,7 +174,7 @@ class Suite {
 
 	static std::uint32_t first_unused(const std::map<std::uint32_t, std::uint32_t> &slots);
 
-	// What this end sends of its own.
+	// What this end sends of its own: in the version of the Call that was held last (RFC 8167, 5.1).
 	Frame new_frame();
 
 	// The XID.

@@ -22,16 +22,16 @@ void put(const std::filesystem::path &file, const std::string &content)
 }
 
 // What it leaves of a read, in a directory in the place of a mount, where @dd does the reading.
-std::string result_of_read(const std::string &dd)
+std::string result_of_read(const std::string &dd, const std::string &protocol = "1")
 {
 	const std::filesystem::path here = testing::TempDir() + "client-script-" + std::to_string(::getpid());
 	put(here / "run", {client_script().begin(), client_script().end()});
 	put(here / "source", "");
-	put(here / "list.3", "x read 512\n");
+	put(here / "list.3", "x read 512 " + protocol + "\n");
 	put(here / "results/x", "");
 	put(here / "bin/dd", dd);
-	const std::string command =
-		"LC_ALL=de_DE.UTF-8 PATH=" + (here / "bin").string() + ":$PATH sh " + (here / "run").string() + " 3";
+	const std::string command = "FORGET='forgotten=yes; export forgotten' LC_ALL=de_DE.UTF-8 PATH=" +
+				    (here / "bin").string() + ":$PATH sh " + (here / "run").string() + " 3";
 	EXPECT_EQ(std::system(command.c_str()), 0);
 	std::ifstream result(here / "results/x");
 	const std::string text(std::istreambuf_iterator<char>(result), {});
@@ -45,6 +45,13 @@ TEST(ClientScript, HasErrorsInEnglishWhateverTheClientSpeaks)
 	EXPECT_TRUE(result.starts_with("5\n")) << result;
 	EXPECT_NE(result.find("\nin C"), std::string::npos) << result;
 	EXPECT_TRUE(result.ends_with("\nend\n")) << result;
+}
+
+TEST(ClientScript, HasVersionsForgottenBeforeCasesOfVersion2)
+{
+	const std::string dd = "#!/bin/sh\necho \"forgotten: ${forgotten-no}\"\n";
+	EXPECT_NE(result_of_read(dd).find("forgotten: no"), std::string::npos);
+	EXPECT_NE(result_of_read(dd, "2").find("forgotten: yes"), std::string::npos);
 }
 
 } // namespace

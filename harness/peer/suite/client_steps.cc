@@ -223,6 +223,13 @@ void Suite::grant(const Words &words)
 	is_unusual_ = true;
 }
 
+void Suite::speak(const Versions &versions)
+{
+	const bool is_usual = versions.low == VERSION_1 && versions.high == VERSION_1;
+	responder_.versions = versions;
+	is_unusual_ = is_unusual_ || !is_usual;
+}
+
 void Suite::make_memory(const Words &words)
 {
 	static const std::map<std::string, Access> ACCESS = {
@@ -253,7 +260,12 @@ void Suite::send(const Step &step)
 	} else if (what == "reply") {
 		XdrWriter xdr;
 		write(xdr, ReplyHeader{.xid = frame.header.xid});
+		frame.header.direction = DIRECTION_REPLY;
 		frame.payload = xdr.take();
+	} else if (what == "option") {
+		frame.header.type = RDMA2_OPTIONAL;
+		frame.header.option = static_cast<std::uint32_t>(evaluate(words.at(2), names()));
+		frame.header.option_info = words.size() > 3 ? bytes_of_hex(words[3]) : Bytes();
 	} else if (what == "raw") {
 		const Bytes bytes = bytes_of_hex(words.at(2));
 		frame.damage.push_back([bytes](Bytes &message) { message = bytes; });
@@ -316,6 +328,7 @@ Frame Suite::new_frame()
 {
 	Frame frame;
 	frame.header.xid = ++own_xid_;
+	frame.header.version = held_ ? held_->message.header.version : VERSION_1;
 	frame.header.credits = 8;
 	return frame;
 }

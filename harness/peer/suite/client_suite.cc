@@ -28,6 +28,7 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	expectation_ = "the client's operation";
 	begin_ = begin;
 	responder_.acceptance = usual_acceptance();
+	speak({.low = VERSION_1, .high = instance.test->protocol});
 	const std::string which = instance.test->variable.empty() ? "" :
 								    instance.test->variable.substr(1) + " = " +
 									    std::to_string(instance.value) + ": ";
@@ -84,6 +85,9 @@ void Suite::perform(const Step &step)
 		request().ignore();
 	else if (verb == "serve")
 		serve_for(std::chrono::milliseconds(evaluate(words.at(1), {})));
+	else if (verb == "versions")
+		speak({.low = static_cast<std::uint32_t>(evaluate(words.at(1), names())),
+		       .high = static_cast<std::uint32_t>(evaluate(words.at(2), names()))});
 	else if (verb == "grant")
 		grant(words);
 	else if (verb == "memory")
@@ -189,11 +193,12 @@ void run_client_cases(const std::vector<Case> &cases, const ListenSettings &sett
 		suite.responder().serve_until([] { return false; }, Clock::now() + LOOK_AROUND);
 }
 
-void serve(const ListenSettings &settings, const std::function<bool()> &done,
+void serve(const ListenSettings &settings, const Versions &versions, const std::function<bool()> &done,
 	   const std::function<void(const std::string &)> &trace)
 {
 	const std::vector<Case> none;
 	Suite suite(none, settings, {});
+	suite.responder().versions = versions;
 	suite.responder().trace = [&](std::uint64_t connection, const std::string &line) {
 		trace(std::to_string(connection) + ": " + line);
 	};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/client.hh"
+#include "engine/responder.hh"
 #include "language/case.hh"
 #include "report/report.hh"
 
@@ -25,6 +26,8 @@ struct ListenSettings {
 	Clock::duration start = std::chrono::minutes(10);
 	/// Ends behind a case after which the client does not go on.
 	bool stop_when_ill = false;
+	/// The highest version of RPC-over-RDMA that the client under test speaks.
+	std::uint32_t highest_version = VERSION_1;
 };
 
 /// How a run of client cases and the world keep in touch.
@@ -48,8 +51,8 @@ void run_client_cases(const std::vector<Case> &cases, const ListenSettings &sett
 /// What POSIX's cksum prints for these bytes.
 [[nodiscard]] std::string cksum_line(ByteView bytes);
 
-/// Serves the tree until @done says so, without any case.
-void serve(const ListenSettings &settings, const std::function<bool()> &done,
+/// Serves the tree in these versions until @done says so, without any case.
+void serve(const ListenSettings &settings, const Versions &versions, const std::function<bool()> &done,
 	   const std::function<void(const std::string &)> &trace);
 
 } // namespace peer

@@ -51,7 +51,7 @@ void Run::connect(const Words &words)
 	try {
 		fresh.connection = std::make_unique<Connection>(Connection::connect(
 			server_.target().host, server_.target().port, settings, patience_.deadline()));
-		fresh.agreement = agreement_of(in_force, fresh.connection->private_data());
+		fresh.agreement = in_version(agreement_of(in_force, fresh.connection->private_data()), test_.protocol);
 		trace("connected");
 		if (fresh.windows && !fresh.connection->has_windows())
 			throw Unable("the peer's device has no memory windows of type 2");
@@ -155,6 +155,8 @@ Names Run::names()
 	return {.value = [this, find](const std::string &name) -> std::optional<std::uint64_t> {
 			if (name == "granted")
 				return granted_;
+			if (name == "highest")
+				return std::max(server_.target().highest_version, test_.protocol);
 			if (name == "earlier.xid" && last_call())
 				return last_call()->frame().header.xid;
 			if (name == "reverse.xid" && links_.at(current_).reverse_call)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/direction.hh"
 #include "service/service.hh"
 
 namespace peer {
@@ -57,9 +58,7 @@ bool Run::is_reverse_call(const Link &here, const Message &message)
 	const Header &header = decoded.header;
 	const bool is_outstanding = std::any_of(here.outstanding.begin(), here.outstanding.end(),
 						[&](const auto &call) { return call.first == header.xid; });
-	return !is_outstanding &&
-	       (header.type == RDMA_NOMSG ? !header.reads.empty() :
-					    header.type == RDMA_MSG && is_call(decoded.payload) == true);
+	return !is_outstanding && is_call_message(decoded);
 }
 
 bool Run::answer_probe(Link &here, const Message &message)
@@ -100,7 +99,7 @@ void Run::expect(const Step &step)
 	else if (what == "no-call")
 		expect_no_call();
 	else if (what == "dropped")
-		expect_dropped();
+		expect_dropped_or(behind(words, "or"));
 	else if (what == "closed")
 		expect_closed();
 	else if (what == "connected")
@@ -234,7 +233,7 @@ void Run::expect_error(const Step &step)
 		step.block, [&](const std::string &name) { return field(header, name); }, names());
 }
 
-Header Run::judged_error(const Message &message, const Words &words) const
+Header Run::judged_error(const Message &message, const Words &words)
 {
 	const Decoded decoded = decode_received(message);
 	const Header &header = decoded.header;
@@ -242,8 +241,8 @@ Header Run::judged_error(const Message &message, const Words &words) const
 		throw Violation("what came is no RDMA_ERROR: " + describe(header));
 	if (header.error != evaluate(words.at(2), {}))
 		throw Violation("the RDMA_ERROR is another: " + describe(header));
-	if (words.at(2) == "VERS" &&
-	    (header.version_low != evaluate(words.at(3), {}) || header.version_high != evaluate(words.at(4), {})))
+	if (words.at(2) == "VERS" && (header.version_low != evaluate(words.at(3), names()) ||
+				      header.version_high != evaluate(words.at(4), names())))
 		throw Violation("the range of versions is another: " + describe(header));
 	if (header.xid != sent_.xid)
 		throw Violation("the RDMA_ERROR has another XID than the Call (bis-04, 5.5)");
@@ -295,6 +294,8 @@ void Run::expect_call(const Step &step)
 	here.reverse_stream = stream_of(here, *here.reverse_call);
 	if (is_call(here.reverse_stream) != true)
 		throw Violation("what came is no Call: " + describe(header));
+	if (const auto fault = direction_fault(*here.reverse_call))
+		throw Violation(*fault);
 	check_all(
 		step.block, [&](const std::string &name) { return field(header, name); }, names());
 }
@@ -310,6 +311,12 @@ void Run::expect_no_call()
 			throw Violation("a Call came in the reverse direction: " +
 					describe_message(here.early_calls.front().bytes));
 	}
+}
+
+void Run::expect_dropped_or(const std::optional<std::string> &error)
+{
+	const Words allowed = {"expect", "error", error.value_or("")};
+	expect_dropped(error ? &allowed : nullptr);
 }
 
 void Run::expect_dropped(const Words *error)

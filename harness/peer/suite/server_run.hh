@@ -133,6 +133,7 @@ class Run {
 	// send again [of NAME]           what was sent last, here or on that connection, byte for byte
 	// send raw HEX | send bytes B N  a message of its own, the latter of N bytes B
 	// send reply [times N]           an RPC Reply that nobody waits for
+	// send option TYPE [HEX]         a message of version 2's type OPTIONAL, without a Payload stream
 	void send(const Step &step);
 
 	void send_again(Link &here, const std::string &from);
@@ -143,6 +144,8 @@ class Run {
 	//                                 which go to the Call's Reply chunk
 	// answer error CHUNK | VERS LOW HIGH
 	void answer(const Step &step);
+
+	Frame own_frame(Link &here, const Words &words);
 
 	static Frame answer_to(const Link &here, const Header &call);
 
@@ -200,10 +203,10 @@ class Run {
 
 	void expect_replies(std::uint64_t count);
 
-	// expect error CHUNK | VERS LOW HIGH [or dropped | refusal]
+	// expect error CHUNK | VERS LOW HIGH | BAD_HEADER | INVAL_OPTION [or dropped | refusal]
 	void expect_error(const Step &step);
 
-	Header judged_error(const Message &message, const Words &words) const;
+	Header judged_error(const Message &message, const Words &words);
 
 	// expect refusal: an RDMA_ERROR that says CHUNK, or a Reply that says GARBAGE_ARGS (bis-04, 8.1.1 and 5.5.2)
 	void expect_refusal();
@@ -215,6 +218,9 @@ class Run {
 
 	// Not before many Calls have been answered, one after the other.
 	void expect_no_call();
+
+	// expect dropped [or CHUNK | BAD_HEADER | INVAL_OPTION]
+	void expect_dropped_or(const std::optional<std::string> &error);
 
 	// Nothing comes of it, or the RDMA_ERROR that these words expect: two Calls behind it are answered, and nothing else.
 	void expect_dropped(const Words *error = nullptr);

@@ -200,7 +200,7 @@ void Run::send(const Step &step)
 	const std::string &what = words.at(1);
 	if (what == "again")
 		return send_again(here, behind(words, "of").value_or(current_));
-	if (what == "raw" || what == "bytes" || what == "reply")
+	if (what == "raw" || what == "bytes" || what == "reply" || what == "option")
 		return send_own(here, step);
 
 	const auto times = behind(words, "times");
@@ -234,21 +234,7 @@ void Run::send_again(Link &here, const std::string &from)
 void Run::send_own(Link &here, const Step &step)
 {
 	const Words &words = step.line.words;
-	Frame frame;
-	frame.header.xid = next_xid();
-	frame.header.credits = 32;
-	if (words[1] == "reply") {
-		XdrWriter xdr;
-		write(xdr, ReplyHeader{.xid = frame.header.xid});
-		frame.payload = xdr.take();
-	} else if (words[1] == "raw") {
-		const Bytes bytes = bytes_of_hex(words.at(2));
-		frame.damage.push_back([bytes](Bytes &message) { message = bytes; });
-	} else {
-		const auto byte = static_cast<std::uint8_t>(evaluate(words.at(2), {}));
-		const std::uint64_t length = evaluate(words.at(3), {});
-		frame.damage.push_back([=](Bytes &message) { message.assign(length, byte); });
-	}
+	Frame frame = own_frame(here, words);
 	for (const Line &line : step.block)
 		apply(frame, line, names());
 	const auto times = behind(words, "times");
@@ -257,6 +243,32 @@ void Run::send_own(Link &here, const Step &step)
 	trace("-> " + *times + " times: " + describe_message(frame.bytes()));
 	const std::vector<Bytes> together(evaluate(*times, names()), frame.bytes());
 	note_outcome(here.connection->send_all(together, patience_.deadline()));
+}
+
+Frame Run::own_frame(Link &here, const Words &words)
+{
+	Frame frame;
+	frame.header.xid = next_xid();
+	frame.header.version = here.agreement.version;
+	frame.header.credits = 32;
+	if (words[1] == "reply") {
+		XdrWriter xdr;
+		write(xdr, ReplyHeader{.xid = frame.header.xid});
+		frame.header.direction = DIRECTION_REPLY;
+		frame.payload = xdr.take();
+	} else if (words[1] == "option") {
+		frame.header.type = RDMA2_OPTIONAL;
+		frame.header.option = static_cast<std::uint32_t>(evaluate(words.at(2), names()));
+		frame.header.option_info = words.size() > 3 ? bytes_of_hex(words[3]) : Bytes();
+	} else if (words[1] == "raw") {
+		const Bytes bytes = bytes_of_hex(words.at(2));
+		frame.damage.push_back([bytes](Bytes &message) { message = bytes; });
+	} else {
+		const auto byte = static_cast<std::uint8_t>(evaluate(words.at(2), {}));
+		const std::uint64_t length = evaluate(words.at(3), {});
+		frame.damage.push_back([=](Bytes &message) { message.assign(length, byte); });
+	}
+	return frame;
 }
 
 void Run::answer(const Step &step)
@@ -284,7 +296,9 @@ Frame Run::answer_to(const Link &here, const Header &call)
 {
 	Frame frame;
 	frame.header.xid = call.xid;
+	frame.header.version = call.version;
 	frame.header.credits = here.reverse_credits;
+	frame.header.direction = DIRECTION_REPLY;
 	return frame;
 }
 
