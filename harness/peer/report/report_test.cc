@@ -270,6 +270,7 @@ TEST(RequirementsTxt, HasEachKeyWord)
 	EXPECT_EQ(count("bis-"), 78);
 	EXPECT_EQ(count("8797-"), 7);
 	EXPECT_EQ(count("8167-"), 10);
+	EXPECT_EQ(count("v2-"), 13);
 }
 
 TEST(RequirementsTxt, HasWhatCasesSayThatTheyCover)
