@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <tuple>
 
 #include <fnmatch.h>
 #include <sys/wait.h>
@@ -86,9 +87,10 @@ std::vector<Case> wanted_cases(const Options &options, Tested tested)
 			wanted.push_back(std::move(test));
 	for (Case &test : wanted)
 		test.settle(options.strict);
-	// The client runs those of one NFS version after those of the other.
-	std::stable_sort(wanted.begin(), wanted.end(),
-			 [](const Case &a, const Case &b) { return a.version < b.version; });
+	// The client runs those of one NFS version after those of the other, and those of version 2 behind those of version 1.
+	std::stable_sort(wanted.begin(), wanted.end(), [](const Case &a, const Case &b) {
+		return std::tie(a.version, a.protocol) < std::tie(b.version, b.protocol);
+	});
 	if (wanted.empty())
 		throw ScriptError("no case that --protocol allows has a name that --only allows; --list shows them");
 	return wanted;

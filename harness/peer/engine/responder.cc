@@ -183,7 +183,9 @@ void Responder::take_call_message(std::uint64_t number, const Message &message, 
 	call.message = decoded;
 	call.message_length = message.bytes.size();
 	call.stream = std::move(*stream);
-	judge_stream(number, call);
+	// In version 1 it is carried out all the same: whoever drives the responder has the word.
+	if (!judge_stream(number, call) && decoded.header.version == VERSION_2)
+		return refuse(number, decoded.header, ERR_BAD_HEADER);
 	try {
 		call.served = service_.serve(call.stream, number);
 	} catch (const Malformed &malformed) {
@@ -295,15 +297,18 @@ std::optional<Bytes> Responder::assemble(std::uint64_t number, const Decoded &me
 	return stream;
 }
 
-void Responder::judge_stream(std::uint64_t number, const ArrivedCall &call)
+bool Responder::judge_stream(std::uint64_t number, const ArrivedCall &call)
 {
 	try {
 		XdrReader xdr(call.stream);
-		if (const CallHeader rpc = read_call(xdr); rpc.xid != call.message.header.xid)
-			blame(number, "the RPC message has another XID than its header (bis-04, 5.2.1)");
+		const CallHeader rpc = read_call(xdr);
+		if (rpc.xid == call.message.header.xid)
+			return true;
+		blame(number, "the RPC message has another XID than its header (bis-04, 5.2.1)");
 	} catch (const Malformed &malformed) {
 		blame(number, std::string("its RPC message is no Call: ") + malformed.what());
 	}
+	return false;
 }
 
 Answer Responder::plan(const ArrivedCall &call, bool prefer_long)

@@ -144,7 +144,7 @@ class Responder {
 	void judge_type(std::uint64_t number, const Header &header);
 	void judge(std::uint64_t number, const Decoded &message, std::size_t length);
 	void judge_reads(std::uint64_t number, const Decoded &message);
-	void judge_stream(std::uint64_t number, const ArrivedCall &call);
+	[[nodiscard]] bool judge_stream(std::uint64_t number, const ArrivedCall &call);
 	static void count_reply(Association &association, const Header &reply);
 	void blame(std::uint64_t number, const std::string &what) const;
 	void blame_transfer(std::uint64_t number, const std::string &what, const Transferred &failed) const;

@@ -7,8 +7,9 @@
 #
 #   sh MOUNTPOINT/run VERSION
 #
-# Where the client remembers which version of RPC-over-RDMA a server speaks, FORGET is a command that has it forget that,
-# before each case that begins with version 2.
+# A case of version 2 of RPC-over-RDMA begins on a connection of version 1. What connects after that begins with version 2,
+# and does not know which version this server speaks: the command OFFER is given the highest version to offer, and has the
+# client forget what it knows. Without one, rpcordma is told so, if that is there.
 #
 # Nothing is started that can be done without: in an emulated machine that takes longer than what is tested.
 
@@ -22,6 +23,23 @@ cp "$here/source" "$scratch/source" || exit
 
 direct_read() {
 	dd if="$1" of="$scratch/${3-data}" bs="$2" count=1 iflag=direct status=none
+}
+
+offer() {
+	setting=/proc/sys/sunrpc/rdma_highest_version
+	if [ -n "${OFFER-}" ]; then
+		eval "$OFFER $1"
+	elif [ -w $setting ]; then
+		echo "$1" >$setting
+	fi
+}
+
+# By then the peer has ended the connections of the case before.
+begin_version_2() {
+	sleep 1
+	offer 1
+	direct_read "$here/good" 8192 good >/dev/null 2>&1
+	offer 2
 }
 
 do_read() {
@@ -87,7 +105,7 @@ do_many() {
 
 cd "$scratch" || exit
 while read -r name operation argument protocol; do
-	[ "${protocol:-1}" = 1 ] || eval "${FORGET-}"
+	[ "${protocol:-1}" = 1 ] || begin_version_2
 	: >data
 	: >good
 	output=$("do_$operation" "$here/cases/$name" "$argument" 2>&1)

@@ -30,7 +30,7 @@ std::string result_of_read(const std::string &dd, const std::string &protocol = 
 	put(here / "list.3", "x read 512 " + protocol + "\n");
 	put(here / "results/x", "");
 	put(here / "bin/dd", dd);
-	const std::string command = "FORGET='forgotten=yes; export forgotten' LC_ALL=de_DE.UTF-8 PATH=" +
+	const std::string command = "OFFER='give() { export offered=$1; }; give' LC_ALL=de_DE.UTF-8 PATH=" +
 				    (here / "bin").string() + ":$PATH sh " + (here / "run").string() + " 3";
 	EXPECT_EQ(std::system(command.c_str()), 0);
 	std::ifstream result(here / "results/x");
@@ -47,11 +47,11 @@ TEST(ClientScript, HasErrorsInEnglishWhateverTheClientSpeaks)
 	EXPECT_TRUE(result.ends_with("\nend\n")) << result;
 }
 
-TEST(ClientScript, HasVersionsForgottenBeforeCasesOfVersion2)
+TEST(ClientScript, OffersVersion2InCasesOfVersion2)
 {
-	const std::string dd = "#!/bin/sh\necho \"forgotten: ${forgotten-no}\"\n";
-	EXPECT_NE(result_of_read(dd).find("forgotten: no"), std::string::npos);
-	EXPECT_NE(result_of_read(dd, "2").find("forgotten: yes"), std::string::npos);
+	const std::string dd = "#!/bin/sh\necho \"offered: ${offered-none}\"\n";
+	EXPECT_NE(result_of_read(dd).find("offered: none"), std::string::npos);
+	EXPECT_NE(result_of_read(dd, "2").find("offered: 2"), std::string::npos);
 }
 
 } // namespace

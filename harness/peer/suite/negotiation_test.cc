@@ -5,6 +5,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -47,24 +48,38 @@ class Negotiator {
 		} catch (const Failed &failed) {
 			tell(instance, 1, cksum_line({}), failed.what());
 		}
-		connection_->disconnect();
+		wait_for_end();
 	}
 
     private:
+	// The responder ends connections when a case of version 2 is over.
+	void wait_for_end()
+	{
+		while (connection_ && connection_->connected())
+			if (std::holds_alternative<TimedOut>(connection_->receive(soon())))
+				connection_->disconnect();
+	}
+
 	// The same RPC goes out again for as long as it takes to settle the version.
 	Reply call(const NfsCall &call)
 	{
 		for (int i = 0; i < 10; i++) {
 			connect();
-			const Transaction transaction(*connection_, in_version({}, version_), call, Style::as_needed,
-						      {}, {});
-			if (connection_->send(transaction.frame().bytes(), {}, soon()).ok)
-				if (auto reply = answer_to(transaction))
-					return *std::move(reply);
+			if (auto reply = attempt(call))
+				return *std::move(reply);
 			if (!connection_->connected())
 				lost();
 		}
 		throw Failed("Input/output error");
+	}
+
+	// Its memory is gone when the connection goes.
+	std::optional<Reply> attempt(const NfsCall &call)
+	{
+		const Transaction transaction(*connection_, in_version({}, version_), call, Style::as_needed, {}, {});
+		if (!connection_->send(transaction.frame().bytes(), {}, soon()).ok)
+			return std::nullopt;
+		return answer_to(transaction);
 	}
 
 	void connect()
