@@ -18,7 +18,7 @@ from lab.solo import Solo
 # What the cases need that are apart.
 ARRANGED = {"max_req_size": 16384, "reverse_chunks": 2}
 # Up to which version of RPC-over-RDMA each side of our module is tested. 2 adds the cases in cases/version-2.
-SPEAKS = {"server": 1, "client": 1}
+SPEAKS = {"server": 2, "client": 2}
 
 
 def protocol(side: str) -> int:
