@@ -37,6 +37,6 @@ def test_calls_wait_for_registrations(solo: Solo) -> None:
     guest.run(f"echo {CREDITS} >/proc/sys/sunrpc/svc_rdma/max_requests && "
               f"echo 'r:lab/mapped rdma_rw_ctx_init found=$retval:s32' >{KPROBES} && "
               f"echo 'found == {NONE_LEFT}' >{EVENT}/filter && echo 1 >{EVENT}/enable")
-    run_side(solo, "server", "--only", CASE, label="-registrations").judge(CASE)
+    run_side(solo, "server", "--protocol", "2", "--only", CASE, label="-registrations").judge(CASE)
     assert "mapped:" in guest.read("/sys/kernel/tracing/trace"), "there were enough for all"
     guest.run("rmmod small_device")

@@ -24,7 +24,7 @@ CASES = [name for name in case_names("server")
 def outcome(keeper: Keeper, device: str) -> Outcome:
     """What they came to."""
     only = [word for name in CASES for word in ("--only", name)]
-    return run_side(keeper.get(device), "server", *only)
+    return run_side(keeper.get(device), "server", "--protocol", "2", *only)
 
 
 @pytest.mark.parametrize("device", ["siw"], indirect=True)
