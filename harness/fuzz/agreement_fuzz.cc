@@ -61,7 +61,8 @@ void require_same(wire::Bytes ours, const peer::Bytes &its)
 void require_same(std::optional<wire::Direction> direction, const peer::Header &header)
 {
 	require(direction.has_value() == (header.version == RPCRDMA_V2), "version 2 says which way a message goes");
-	require(!direction || static_cast<std::uint32_t>(*direction) == header.direction, "both find the same direction");
+	require(!direction || static_cast<std::uint32_t>(*direction) == header.direction, "both find the same "
+											  "direction");
 }
 
 void require_same(const wire::Header &ours, const peer::Decoded &its)
@@ -122,8 +123,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const auto ours = wire::decode(std::as_bytes(message));
 	const auto its = decoded_by_the_peer(message);
 	// The peer takes other versions for version 1, and leaves them for cases to judge. ERR_VERS is the same in each.
-	const bool is_known = size < RPCRDMA_V1_FIXED_SIZE ||
-			      wire::is_spoken(wire::load_u32(std::as_bytes(message).subspan<4, 4>()), wire::Version::two);
+	const bool is_known =
+		size < RPCRDMA_V1_FIXED_SIZE ||
+		wire::is_spoken(wire::load_u32(std::as_bytes(message).subspan<4, 4>()), wire::Version::two);
 	const bool is_judged_by_both = is_known || (ours && std::holds_alternative<wire::VersionError>(ours->body));
 	if (!is_judged_by_both)
 		return 0;

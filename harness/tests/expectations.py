@@ -65,7 +65,8 @@ def speaking(pair: Pair) -> Iterator[None]:
     offered = int(pair.client.output(f"mkdir -p {INSTANCE} && echo >{INSTANCE}/trace && echo 1 >{event} && "
                                      f"cat {OFFERED} && echo $(cat {OFFERED}) >{OFFERED}"))
     yield
-    spoken = re.findall(r"rpcordma_version: .* version=(\d+)", pair.client.output(f"cat {INSTANCE}/trace; echo 0 >{event}"))
+    recorded = pair.client.output(f"cat {INSTANCE}/trace; echo 0 >{event}")
+    spoken = re.findall(r"rpcordma_version: .* version=(\d+)", recorded)
     accepted = int(pair.server.read(ACCEPTED)) if pair.server_module == MODULES[OURS] else 1
     assert {int(version) for version in spoken} <= {min(offered, accepted)}
 

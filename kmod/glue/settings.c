@@ -8,7 +8,8 @@ unsigned int rpcordma_slot_table_entries = 128;
 unsigned int rpcordma_max_inline_read = 4096;
 unsigned int rpcordma_max_inline_write = 4096;
 
-/* The highest version of the protocol that clients offer, and that servers accept. The in-tree module has version 1 alone. */
+/* The highest version of the protocol that clients offer, and that servers accept. The in-tree module has version 1
+ * alone. */
 unsigned int rpcordma_highest_version = 2;
 unsigned int rpcordma_svc_highest_version = 2;
 
