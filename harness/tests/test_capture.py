@@ -62,7 +62,7 @@ def use_every_transfer(pair: Pair, nfs: str, long: int) -> None:
         client.run("ls /mnt")
         # A Position Zero Read chunk.
         if nfs == "3":
-            users = ",".join(f"user:{user}:rw-" for user in range(2000, 2000 + long // 10))
+            users = ",".join(f"user:{user}:rw-" for user in range(2000, 2200))
             client.run(f"setfacl -m {users} /mnt/small")
         else:
             client.run(f"setfattr -n user.long -v $(printf '%0{long}d' 0) /mnt/small")
@@ -96,13 +96,14 @@ def test_the_dissector_finds_the_chunks_that_trace_events_tell_of(
     different = set(forward) ^ set(traced_messages)
     assert sorted(different, key=lambda message: message.xid) == [], f"captured in {capture}"
     assert len(forward) == len(traced_messages)
-    assert_every_transfer_was_used(pair, forward)
+    # NFS 3 has no Call without reducible data that is too long for version 2: larger ACLs are refused.
+    assert_every_transfer_was_used(pair, forward, long_calls=protocol == 1 or nfs != "3")
     if nfs != "3":
         assert_reverse_direction(pair, reverse, messages, REVERSE_HEADER[protocol])
     assert {message.version for message in messages} == {protocol}
 
 
-def assert_every_transfer_was_used(pair: Pair, messages: list[Message]) -> None:
+def assert_every_transfer_was_used(pair: Pair, messages: list[Message], long_calls: bool) -> None:
     """The comparison was about all that there is."""
     calls = [message for message in messages if message.sender == pair.CLIENT_ADDRESS]
     replies = [message for message in messages if message.sender == pair.SERVER_ADDRESS]
@@ -110,8 +111,8 @@ def assert_every_transfer_was_used(pair: Pair, messages: list[Message]) -> None:
     assert any(not call.reads and not call.writes and call.reply is None for call in calls)
     assert any(call.kind == RDMA_MSG and len(call.reads) > 1
                and sum(segment.length for _, segment in call.reads) == LARGE for call in calls)
-    assert any(call.kind == RDMA_NOMSG and {position for position, _ in call.reads} == {0}
-               for call in calls)
+    assert long_calls == any(call.kind == RDMA_NOMSG and {position for position, _ in call.reads} == {0}
+                             for call in calls)
     assert any(len(chunk) > 1 and sum(segment.length for segment in chunk) == LARGE
                for reply in replies for chunk in reply.writes)
     used = [sum(segment.length for segment in reply.reply) for reply in replies
