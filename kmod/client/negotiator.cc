@@ -133,7 +133,7 @@ void Negotiator::expired() noexcept
 	owner_.give_up("no answer in the version");
 }
 
-Negotiator::Verdict Negotiator::take(const proto::ForCall &message) noexcept
+Negotiator::Verdict Negotiator::judge(const proto::ForCall &message) noexcept
 {
 	Verdict verdict;
 	{

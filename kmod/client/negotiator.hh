@@ -44,7 +44,13 @@ class Negotiator {
 			keep(xid, message);
 	}
 	/* What a message is to it. Context: a completion. */
-	[[nodiscard]] Verdict take(const proto::ForCall &message) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] Verdict take(const proto::ForCall &message) noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		/* Once the version is settled, only ERR_VERS says something of it: Replies take no lock. */
+		if (is_settled() && !std::holds_alternative<wire::VersionError>(message.body)) [[likely]]
+			return Verdict::nothing;
+		return judge(message);
+	}
 	/* The message that a requester could not decode, as the error of version 1 that it stands for while the version is not
 	 * settled; none where it cannot be meant for the first Call. Context: a completion. */
 	[[nodiscard]] std::optional<proto::ForCall> undecodable(wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -58,6 +64,7 @@ class Negotiator {
 	static void stop() noexcept;
 
     private:
+	[[nodiscard]] Verdict judge(const proto::ForCall &message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void keep(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void expired() noexcept RPCORDMA_EXCLUDES(lock_);
 	void publish() noexcept RPCORDMA_REQUIRES(lock_);
