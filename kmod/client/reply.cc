@@ -15,6 +15,7 @@ void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropp
 {
 	const auto size = static_cast<u32>(buffer.message().size());
 
+	proto::tell_of_refusal(buffer.message());
 	transport.statistics().bad_replies++;
 	rpcordma_trace_message_dropped(transport.peer(), size, name_of(reason));
 	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", transport.peer(), size, name_of(reason));
@@ -160,6 +161,14 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 		transport.outstanding().take_back(request);
 }
 
+void take_option(Transport &transport, const proto::Option &option, wire::Bytes message)
+{
+	if (option.message.direction == wire::Direction::call)
+		transport.reverse().take_option(option.xid, message);
+	else
+		option.feature->take(option.xid, option.message);
+}
+
 } // namespace
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
@@ -174,8 +183,10 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 		check_stray_invalidation(*this, buffer);
 		if (const auto *const call = std::get_if<proto::Call>(&received))
 			reverse_.take(*call, buffer.message());
-		else if (const auto *const option = std::get_if<proto::Refused>(&received))
-			reverse_.take(*option, buffer.message());
+		else if (const auto *const unknown = std::get_if<proto::Refused>(&received))
+			reverse_.take_option(unknown->xid, buffer.message());
+		else if (const auto *const option = std::get_if<proto::Option>(&received))
+			take_option(*this, *option, buffer.message());
 		else
 			drop(*this, buffer, std::get<proto::Dropped>(received));
 		endpoint().receives().give_back(buffer);

@@ -112,14 +112,19 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 	pull(*request, *assembly);
 }
 
-void ReverseResponder::take(const proto::Refused &option, wire::Bytes message) noexcept
+void ReverseResponder::take_option(wire::Xid xid, wire::Bytes message) noexcept
 {
 	if (!take_credit())
-		return trace_dropped(owner_, option.xid, "credits or memory");
-	if (ReverseRequest *const request = hold(message))
-		return refuse(*request, Refusal::option, "unknown option");
-	trace_dropped(owner_, option.xid, "credits or memory");
-	owner_.give_up(no_memory);
+		return trace_dropped(owner_, xid, "credits or memory");
+	ReverseRequest *const request = hold(message);
+	if (!request) {
+		trace_dropped(owner_, xid, "credits or memory");
+		return owner_.give_up(no_memory);
+	}
+	if (!request->option())
+		trace_dropped(owner_, xid, "unknown option");
+	request->refusal_ = Refusal::option;
+	wait_for_room(*request, State::refused);
 }
 
 bool ReverseResponder::take_credit() noexcept
@@ -307,10 +312,19 @@ void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 		const proto::Refused answered{call.xid, std::to_underlying(call.version), with};
 		return size_of(proto::encode_refusal(buffer->bytes(), answered, credits, wire::Version::one));
 	};
-	const std::uint32_t size = request.refusal_ == Refusal::unserved ?
-					   fill_unserved(call, credits, buffer->bytes()) :
-				   request.refusal_ == Refusal::option ? refused(proto::Refusal::option) :
-									 refused(proto::Refusal::malformed);
+	std::uint32_t size = 0;
+	switch (request.refusal_) {
+	case Refusal::chunks:
+		size = refused(proto::Refusal::malformed);
+		break;
+	case Refusal::unserved:
+		size = fill_unserved(call, credits, buffer->bytes());
+		break;
+	case Refusal::option:
+		size = request.option() ? size_of(proto::answer_option(buffer->bytes(), *request.option(), credits)) :
+					  refused(proto::Refusal::option);
+		break;
+	}
 	/* Where it fails, the connection is being closed. */
 	(void)owner_.endpoint().sends().post(*buffer, size, {}, {});
 }

@@ -35,9 +35,9 @@ class ReverseResponder {
 	/* Receives for what is granted, and one more: while a message is looked at, its answer may be under way already.
 	 * Context: any. */
 	[[nodiscard]] std::uint32_t receives() const noexcept { return grant() + 1; }
-	/* A Call has come, or an optional message that is not known, as `message`. Context: a completion. */
+	/* A Call has come, or an optional message in direction CALL, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
-	void take(const proto::Refused &option, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
+	void take_option(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* There may be more room in the send queue. Context: process; does not sleep. */
 	void room() noexcept RPCORDMA_EXCLUDES(lock_)
 	{

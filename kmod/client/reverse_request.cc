@@ -41,10 +41,15 @@ bool ReverseRequest::hold(wire::Bytes message, gfp_t gfp) noexcept
 	__builtin_memcpy(message_.data(), message.data(), message.size());
 	const proto::Received received =
 		proto::classify_received(message_.span().first(message.size()), wire::Version::two);
-	if (const auto *const refused = std::get_if<proto::Refused>(&received))
+	option_.reset();
+	if (const auto *const refused = std::get_if<proto::Refused>(&received)) {
 		call_ = {refused->xid, 0, {}, false, {}, wire::Version{refused->version}};
-	else
+	} else if (const auto *const option = std::get_if<proto::Option>(&received)) {
+		call_ = {option->xid, 0, {}, false, {}, wire::Version::two};
+		option_ = *option;
+	} else {
 		call_ = std::get<proto::Call>(received);
+	}
 	moved_ = {};
 	return true;
 }

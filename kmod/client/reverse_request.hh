@@ -22,9 +22,11 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 	explicit ReverseRequest(ReverseResponder &owner) noexcept;
 	[[nodiscard]] static ReverseRequest &of(rpc_rqst *rqst) noexcept;
 
-	/* Keeps a copy of a message that is a Call, or is refused like one. Return: false where there is no memory. */
+	/* Keeps a copy of a message that is a Call, or an optional one in direction CALL. Return: false where there is no memory. */
 	[[nodiscard]] bool hold(wire::Bytes message, gfp_t gfp) noexcept;
 	[[nodiscard]] const proto::Call &call() const noexcept { return call_; }
+	/* None where it is a Call, or an optional message that is not known. */
+	[[nodiscard]] const std::optional<proto::Option> &option() const noexcept { return option_; }
 	/* The whole of the Payload stream. */
 	[[nodiscard]] wire::Bytes stream() const noexcept
 	{
@@ -53,7 +55,7 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 		chunks,
 		/* PROG_UNAVAIL. */
 		unserved,
-		/* ERR_INVAL_OPTION. */
+		/* ERR_INVAL_OPTION, or what its feature answers. */
 		option,
 	};
 	enum class State : std::uint8_t {
@@ -84,6 +86,7 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 	kernel::Opaque<rpc_rqst> rqst_;
 	kernel::Block message_;
 	proto::Call call_{};
+	std::optional<proto::Option> option_;
 	kernel::Block reply_;
 	/* What RDMA Reads fill: the Payload stream; later what RDMA Writes take: the Reply. */
 	kernel::Block moved_;

@@ -30,6 +30,15 @@ Arrival classify(const wire::FixedFields &fixed, const wire::NoMsg &nomsg) noexc
 	return Call{fixed.xid, fixed.credits, nomsg.chunks, true, {}, wire::Version{fixed.version}};
 }
 
+Arrival classify(const wire::FixedFields &fixed, const wire::Optional &optional, OptionalFeatures features) noexcept
+{
+	if (const OptionalFeature *const feature = feature_of(optional, features))
+		return Option{fixed.xid, fixed.credits, feature, optional};
+	if (optional.direction == Direction::reply)
+		return Ignored::optional_reply;
+	return Refused{fixed.xid, fixed.version, Refusal::option};
+}
+
 } // namespace
 
 bool may_be_reverse_reply(wire::Bytes message) noexcept
@@ -63,7 +72,7 @@ wire::Result<std::size_t> encode_refusal(wire::MutableBytes room, const Refused 
 	return wire::encode_error(room, message.xid, credits, wire::OptionError{});
 }
 
-Arrival classify_arrival(wire::Bytes message, wire::Version highest) noexcept
+Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFeatures features) noexcept
 {
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
@@ -84,11 +93,8 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest) noexcept
 			return classify(*fixed, *nomsg);
 		if (std::holds_alternative<wire::Done>(*body))
 			return Ignored::done;
-		if (const auto *optional = std::get_if<wire::Optional>(&*body)) {
-			if (optional->direction == Direction::reply)
-				return Ignored::optional_reply;
-			return Refused{fixed->xid, fixed->version, Refusal::option};
-		}
+		if (const auto *optional = std::get_if<wire::Optional>(&*body))
+			return classify(*fixed, *optional, features);
 	}
 	return Refused{fixed->xid, fixed->version, Refusal::malformed};
 }

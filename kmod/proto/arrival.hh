@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "wire/header.hh"
+#include "proto/option.hh"
 
 namespace rpcordma::proto {
 
@@ -87,14 +87,15 @@ enum class Ignored : std::uint8_t {
 	return names[std::to_underlying(reason)];
 }
 
-using Arrival = std::variant<Call, Refused, ReverseReply, Ignored>;
+using Arrival = std::variant<Call, Refused, ReverseReply, Ignored, Option>;
 
 /// The smallest RPC Call in bytes: XID, message type, RPC version, program, version, procedure, and two empty
 /// authentication fields of eight bytes (RFC 5531, 9).
 inline constexpr std::uint32_t smallest_rpc_call = 40;
 
 /// Decodes a message and finds what it is. `highest` is the highest version that is accepted.
-[[nodiscard]] Arrival classify_arrival(wire::Bytes message, wire::Version highest) noexcept;
+[[nodiscard]] Arrival classify_arrival(wire::Bytes message, wire::Version highest,
+				       OptionalFeatures features = known_features) noexcept;
 
 /// A quick look that finds no Reply in the reverse direction where there is one only if that has chunks, which no Reply of
 /// ours has been offered. What it finds has to be decoded all the same.

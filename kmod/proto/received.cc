@@ -24,7 +24,7 @@ bool is_reserved(const wire::Body &body) noexcept
 
 } // namespace
 
-Received classify_received(wire::Bytes message, wire::Version highest) noexcept
+Received classify_received(wire::Bytes message, wire::Version highest, OptionalFeatures features) noexcept
 {
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
@@ -55,6 +55,8 @@ Received classify_received(wire::Bytes message, wire::Version highest) noexcept
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && direction_of(*nomsg) == Direction::call)
 		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}, wire::Version{fixed->version}};
 	if (const auto *optional = std::get_if<wire::Optional>(&*body)) {
+		if (const OptionalFeature *const feature = feature_of(*optional, features))
+			return Option{fixed->xid, fixed->credits, feature, *optional};
 		if (optional->direction == Direction::reply)
 			return Dropped::optional_reply;
 		return Refused{fixed->xid, fixed->version, Refusal::option};

@@ -33,7 +33,7 @@ enum class Dropped : std::uint8_t {
 	undecodable_header,
 	/// RDMA_MSGP or RDMA_DONE (RFC 8166, 4.6.1, 4.6.2).
 	reserved_type,
-	/// An ERR_INVAL_OPTION, where no optional message is ever sent: it says nothing of the call that has its XID.
+	/// An ERR_INVAL_OPTION: it says nothing of the call that has its XID. See tell_of_refusal().
 	option_error,
 	/// An optional message in direction REPLY whose type is not known: see Ignored::optional_reply.
 	optional_reply,
@@ -51,10 +51,11 @@ enum class Dropped : std::uint8_t {
 
 /// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at. Refused
 /// is an optional message in direction CALL whose type is not known.
-using Received = std::variant<ForCall, Call, Refused, Dropped>;
+using Received = std::variant<ForCall, Call, Refused, Dropped, Option>;
 
 /// Decodes a message and finds what it is. `highest` is the highest version that may have been spoken on the connection.
-[[nodiscard]] Received classify_received(wire::Bytes message, wire::Version highest) noexcept;
+[[nodiscard]] Received classify_received(wire::Bytes message, wire::Version highest,
+					 OptionalFeatures features = known_features) noexcept;
 
 /// The grant that the message carries, once it is known to be for a call of ours. None where nothing in the message says
 /// that it is a Reply, version 1's RDMA_ERROR above all: it might answer the other direction as well, and then its credit value

@@ -56,10 +56,26 @@ int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 		connection_.endpoint().receives().give_back(buffer);
 		return 0;
 	}
+	if (const auto *const option = std::get_if<proto::Option>(&arrival))
+		return take(*option, buffer);
 	const auto *const ignored = std::get_if<proto::Ignored>(&arrival);
+	if (ignored && *ignored == proto::Ignored::error_message)
+		proto::tell_of_refusal(buffer.message());
 	rpcordma_trace_message_dropped(connection_.peer(), static_cast<u32>(buffer.message().size()),
 				       name_of(ignored ? *ignored : proto::Ignored::reply));
 	backlog_.dismiss(buffer);
+	return 0;
+}
+
+int Calls::take(const proto::Option &option, verbs::ReceiveBuffer &buffer) noexcept
+{
+	if (option.message.direction == wire::Direction::reply) {
+		option.feature->take(option.xid, option.message);
+		backlog_.dismiss(buffer);
+	} else {
+		connection_.replies().answer(option);
+		connection_.endpoint().receives().give_back(buffer);
+	}
 	return 0;
 }
 

@@ -34,6 +34,7 @@ class Calls {
 
     private:
 	[[nodiscard]] int take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
+	[[nodiscard]] int take(const proto::Option &option, verbs::ReceiveBuffer &buffer) noexcept;
 	[[nodiscard]] int take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
 	/* Hands a Call to the upper layer. */
 	[[nodiscard]] int present(ServedCall &call, const Arguments &stream, svc_rqst *rqst) noexcept;

@@ -240,13 +240,27 @@ void Replies::refuse(const proto::Refused &message, bool is_outstanding) noexcep
 {
 	rpcordma_trace_error_sent(connection_.peer(), static_cast<u32>(message.xid), name_of(message.with),
 				  message.version);
+	answer(message.xid, is_outstanding, [&](std::span<std::byte> room, std::uint32_t credits) {
+		return proto::encode_refusal(room, message, credits, connection_.highest_version());
+	});
+}
+
+void Replies::answer(const proto::Option &option) noexcept
+{
+	answer(option.xid, true, [&](std::span<std::byte> room, std::uint32_t credits) {
+		return proto::answer_option(room, option, credits);
+	});
+}
+
+template <typename Encode> void Replies::answer(wire::Xid xid, bool is_outstanding, Encode encode) noexcept
+{
 	verbs::SendBuffer *const buffer = connection_.endpoint().sends().take(kernel::GFP_KERNEL);
 	if (!buffer)
 		return connection_.endpoint().lose("memory", "for a message");
 	const std::uint32_t credits = connection_.calls().backlog().settle(is_outstanding);
-	const auto size = proto::encode_refusal(buffer->bytes(), message, credits, connection_.highest_version());
+	const wire::Result<std::size_t> size = encode(buffer->bytes(), credits);
 	/* The smallest of messages fits the smallest of buffers. */
-	if (!post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), message.xid, {}, nullptr))
+	if (!post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), xid, {}, nullptr))
 		connection_.endpoint().lose("memory", "for a message");
 }
 

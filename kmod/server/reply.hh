@@ -26,6 +26,8 @@ class Replies {
 	void refuse(ServedCall &call, const char *reason) noexcept;
 	/* Answers a message with an error (RFC 8166, 4.5). `is_outstanding`: it counts as an unanswered Call. May sleep. */
 	void refuse(const proto::Refused &message, bool is_outstanding) noexcept;
+	/* Answers an optional message, which counts as an unanswered Call. May sleep. */
+	void answer(const proto::Option &option) noexcept;
 	/* The end: nothing completes any more, and no thread is inside. */
 	void clear() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -34,6 +36,8 @@ class Replies {
 	[[nodiscard]] bool transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan &plan) noexcept;
 	[[nodiscard]] bool post(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid,
 				std::optional<u32> invalidate, Push *push) noexcept;
+	/* Sends the message that `encode(room, credits)` writes and returns the size of, or an error. */
+	template <typename Encode> void answer(wire::Xid xid, bool is_outstanding, Encode encode) noexcept;
 	[[nodiscard]] bool make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
 				       const proto::ReplyPlan &plan) noexcept;
 	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,

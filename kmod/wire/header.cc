@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/header.hh"
 
+#include <algorithm>
+
 #include "wire/v1.hh"
 #include "wire/v2.hh"
 
@@ -132,6 +134,26 @@ Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t versi
 Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t credits, OptionError) noexcept
 {
 	return TRY(begin_error(room, {xid, RPCRDMA_V2, credits, RPCRDMA_V2_ERROR}, RPCRDMA_V2_ERR_INVAL_OPTION)).size();
+}
+
+Result<std::size_t> encode_option(MutableBytes room, Xid xid, std::uint32_t credits, Direction direction,
+				  std::uint32_t type, std::size_t info_size) noexcept
+{
+	Writer writer(room);
+	const auto front = TRY(writer.take<option_info_offset>());
+	store_word<0>(front, std::to_underlying(xid));
+	store_word<1>(front, RPCRDMA_V2);
+	store_word<2>(front, credits);
+	store_word<3>(front, RPCRDMA_V2_OPTIONAL);
+	store_word<4>(front, std::to_underlying(direction));
+	store_word<5>(front, type);
+	store_word<6>(front, static_cast<std::uint32_t>(info_size));
+	const MutableBytes rest = room.subspan(writer.size());
+	const std::size_t padding = roundup_padding(static_cast<std::uint32_t>(info_size));
+	if (rest.size() < padding || rest.size() - padding < info_size)
+		return std::unexpected(Error::no_room);
+	std::fill_n(rest.begin() + static_cast<std::ptrdiff_t>(info_size), padding, std::byte{0});
+	return writer.size() + info_size + padding;
 }
 
 } // namespace rpcordma::wire

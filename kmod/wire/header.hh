@@ -134,6 +134,14 @@ struct Front {
 /// Version 2 alone has it.
 [[nodiscard]] Result<std::size_t> encode_error(MutableBytes room, Xid xid, std::uint32_t credits, OptionError) noexcept;
 
+/// Where rdma_optinfo begins in a message of type RDMA2_OPTIONAL, in bytes: behind the fixed fields, the direction, the type and
+/// the count.
+inline constexpr std::size_t option_info_offset = RPCRDMA_V1_FIXED_SIZE + 3 * xdr_unit;
+/// Writes the header of an optional message around `info_size` bytes of rdma_optinfo, which are at option_info_offset of `room`
+/// already, and returns its size in bytes. Errors: no_room.
+[[nodiscard]] Result<std::size_t> encode_option(MutableBytes room, Xid xid, std::uint32_t credits, Direction direction,
+						std::uint32_t type, std::size_t info_size) noexcept;
+
 /// The number of bytes in front of the chunk lists.
 [[nodiscard]] constexpr std::size_t front_size(Version version) noexcept
 {
