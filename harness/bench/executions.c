@@ -5,8 +5,8 @@
  *	-plugin executions.so,requests=FIFO
  *
  * Each line that comes through the FIFO names a file, which then has the counts up to now: for each stretch three numbers
- * of 64 bits, its address, its instructions and its executions. The file is there when all of them are in it. Stretches
- * may begin within each other. With one virtual processor the counts are exact, but for those of stretches that an
+ * of 64 bits, its address, its instructions and its executions. The file is there when all of them are in it. Those of
+ * programs, which are somewhere else in each process, have the address 0. Stretches may begin within each other. With one virtual processor the counts are exact, but for those of stretches that an
  * interrupt has cut short.
  */
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct count {
 	uint64_t executions;
 };
 
-/* QEMU's code refers to them, so they stay where they are. Enough for kernel, modules and programs many times over. */
+/* QEMU's code refers to them, so they stay where they are. Enough for the kernel and its modules many times over. */
 #define MOST (UINT64_C(1) << 22)
 static struct count *counts[MOST];
 static uint64_t stretches;
@@ -59,7 +59,8 @@ static struct count *count_of(uint64_t address, uint64_t instructions)
 static void translated(uint64_t plugin, struct qemu_plugin_tb *stretch)
 {
 	(void)plugin;
-	struct count *count = count_of(qemu_plugin_tb_vaddr(stretch), qemu_plugin_tb_n_insns(stretch));
+	uint64_t address = qemu_plugin_tb_vaddr(stretch);
+	struct count *count = count_of(address >> 63 ? address : 0, qemu_plugin_tb_n_insns(stretch));
 
 	qemu_plugin_register_vcpu_tb_exec_inline(stretch, ADD, &count->executions, 1);
 }

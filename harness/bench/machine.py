@@ -21,6 +21,8 @@ OUR_MODULE = "rpcordma"
 # With nothing to do, the guest's clock would jump to its next timer, again and again while it waits for the host: by
 # minutes, after which connections count as idle and are closed. So it spends instructions then, too.
 KERNEL_OPTIONS = "idle=poll"
+# What the client offers, and what the server accepts.
+HIGHEST_VERSION = ("rdma_highest_version", "svc_rdma/highest_version")
 TRANSFER_SIZE = str(1 << 20)
 
 
@@ -74,11 +76,13 @@ class Machine:
         self.guest.kill()
 
     @contextmanager
-    def transport(self, transport: str, settings: dict[str, int]) -> Iterator[Identity]:
+    def transport(self, transport: str, settings: dict[str, int], file: Path | None = None,
+                  protocol: int | None = None) -> Iterator[Identity]:
         """While it lasts, that module is the one that is loaded, with these sysctls."""
-        path = module_file(self.kernel) if transport != STOCK else None
+        path = (file or module_file(self.kernel)) if transport != STOCK else None
         self.guest.script("transport", "load", str(path) if path else STOCK)
-        for name, value in settings.items():
+        highest = {name: protocol for name in HIGHEST_VERSION} if protocol else {}
+        for name, value in (settings | highest).items():
             file = f"/proc/sys/sunrpc/{name}"
             self.guest.run(f"echo {value} >{file}")
             if self.guest.read(file).split() != [str(value)]:

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
 from bench.machine import Identity, Machine
@@ -22,11 +23,26 @@ AROUND = ("stat -f {mount} >/dev/null && cat /proc/self/mountstats >{scratch}/be
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two that are compared."""
+    """One of those that are compared."""
 
     name: str
     # As in harness/guest/transport.
     transport: str
+    # The module, where it is not the one that belongs to the transport.
+    file: Path | None = None
+    # The highest version of RPC-over-RDMA, for a module that has the choice.
+    protocol: int | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A column of ratios: one side to another, each by its place among the sides."""
+
+    side: int
+    to: int
+    limit: float
+    # The same for rows whose operations move much data, which differ from mount to mount.
+    limit_of_large: float
 
 
 @dataclass
@@ -63,29 +79,37 @@ class Row:
     workload: Workload
     version: str
     # One for each side.
-    figures: tuple[Figure, Figure]
+    figures: tuple[Figure, ...]
 
     @property
     def name(self) -> str:
         """What --only looks at, and what a complaint names."""
         return f"{self.workload.name}, NFS {self.version}"
 
-    @property
-    def ratio(self) -> float:
-        """The second side's instructions to the first's."""
-        return self.figures[1].median / self.figures[0].median
+    def ratio(self, comparison: Comparison) -> float:
+        """The one side's instructions to the other's."""
+        return self.figures[comparison.side].median / self.figures[comparison.to].median
+
+    def limit(self, comparison: Comparison) -> float:
+        """The highest ratio that passes."""
+        return comparison.limit_of_large if self.workload.is_large else comparison.limit
+
+    def is_above(self, comparison: Comparison) -> bool:
+        """Whether the ratio is too high."""
+        return self.ratio(comparison) > self.limit(comparison)
 
 
-def rows_of(versions: list[str], only: str) -> list[Row]:
+def rows_of(versions: list[str], only: str, sides: int) -> list[Row]:
     """The rows that are asked for, without figures yet."""
-    rows = [Row(workload, version, (Figure(), Figure())) for version in versions for workload in WORKLOADS]
+    rows = [Row(workload, version, tuple(Figure() for _ in range(sides)))
+            for version in versions for workload in WORKLOADS]
     return [row for row in rows if re.search(only, row.name)]
 
 
 class Benchmark:
     """Fills the rows."""
 
-    def __init__(self, machine: Machine, sides: tuple[Side, Side], settings: dict[str, int],
+    def __init__(self, machine: Machine, sides: tuple[Side, ...], settings: dict[str, int],
                  say: Callable[[str], None]):
         self.machine = machine
         self.sides = sides
@@ -94,8 +118,10 @@ class Benchmark:
         self.say = say
 
     def round(self, number: int, rows: list[Row]) -> None:
-        """Each version and side once; the second side goes first every other time."""
-        order = (0, 1) if number % 2 == 0 else (1, 0)
+        """Each version and side once; the last side goes first every other time."""
+        order = list(range(len(self.sides)))
+        if number % 2 == 1:
+            order.reverse()
         for version in dict.fromkeys(row.version for row in rows):
             for index in order:
                 began = time.monotonic()
@@ -107,7 +133,7 @@ class Benchmark:
         """All rows of one version, with the module loaded and the export made for them."""
         guest = self.machine.guest
         version = rows[0].version
-        with self.machine.transport(side.transport, self.settings) as identity:
+        with self.machine.transport(side.transport, self.settings, side.file, side.protocol) as identity:
             self.identities[side.name] = identity
             with self.machine.export([row.workload.prepare for row in rows]):
                 with self.machine.mounted(version, identity.module) as mount:

@@ -8,32 +8,39 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench.machine import INSTRUCTION_COUNTING, Identity
-from bench.measure import Figure, Row, Side
+from bench.measure import Comparison, Figure, Row, Side
 from bench.profile import Profile, module_of
 from lab.accel import QEMU
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT
 
 # Changes when a program that reads the file would have to.
-FORMAT = 1
+FORMAT = 2
 
 
-def table(rows: list[Row], sides: tuple[Side, Side], limit: float) -> str:
+def table(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison]) -> str:
     """One line for each row."""
-    names = [side.name for side in sides]
-    lines = [f"{'operation':<22} {'NFS':<4} {names[0]:>14} {names[1]:>14} {'ratio':>7}   spread"]
+    names = " ".join(f"{side.name:>14}" for side in sides)
+    ratios = " ".join(f"{_numbers(comparison):>6} " for comparison in comparisons)
+    lines = [f"{'operation':<22} {'NFS':<4} {names} {ratios}  spread"]
     for row in rows:
-        one, other = row.figures
-        lines.append(f"{row.workload.name:<22} {row.version:<4} "
-                     f"{one.median / 1000:>14,.1f} {other.median / 1000:>14,.1f} "
-                     f"{row.ratio:>7.3f}{'!' if row.ratio > limit else ' '}  "
-                     f"{100 * one.spread:.1f} % {100 * other.spread:.1f} %")
+        figures = " ".join(f"{figure.median / 1000:>14,.1f}" for figure in row.figures)
+        ratios = " ".join(f"{row.ratio(comparison):>6.3f}{'!' if row.is_above(comparison) else ' '}"
+                          for comparison in comparisons)
+        spreads = " ".join(f"{100 * figure.spread:.1f} %" for figure in row.figures)
+        lines.append(f"{row.workload.name:<22} {row.version:<4} {figures} {ratios}  {spreads}")
     return "\n".join(lines)
 
 
-def functions(row: Row, sides: tuple[Side, Side], count: int) -> str:
+def _numbers(comparison: Comparison) -> str:
+    return f"{comparison.side + 1}/{comparison.to + 1}"
+
+
+def functions(row: Row, sides: tuple[Side, ...], comparison: Comparison, count: int) -> str:
     """Where the instructions of a row are: module by module, and in the functions that differ most."""
-    profiles = [figure.profile or Profile() for figure in row.figures]
+    pair = (comparison.to, comparison.side)
+    sides = tuple(sides[index] for index in pair)
+    profiles = [row.figures[index].profile or Profile() for index in pair]
     operations = row.workload.operations
     one, other = ({name: number / operations for name, number in profile.instructions.items()} for profile in profiles)
     by_module = [Counter() for _ in profiles]
@@ -55,13 +62,15 @@ def functions(row: Row, sides: tuple[Side, Side], count: int) -> str:
     return "\n".join(lines)
 
 
-def above(rows: list[Row], limit: float) -> list[str]:
-    """A sentence for each row above the limit."""
-    return [f"{row.name}: {row.ratio:.3f} is above {limit:.2f}" for row in rows if row.ratio > limit]
+def above(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison]) -> list[str]:
+    """A sentence for each ratio above its limit."""
+    return [f"{row.name}: {sides[comparison.side].name} to {sides[comparison.to].name}: "
+            f"{row.ratio(comparison):.3f} is above {row.limit(comparison):.3f}"
+            for row in rows for comparison in comparisons if row.is_above(comparison)]
 
 
-def document(rows: list[Row], sides: tuple[Side, Side], identities: dict[str, Identity], kernel: Kernel,
-             settings: dict[str, int], limit: float) -> dict:
+def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison],
+             identities: dict[str, Identity], kernel: Kernel, settings: dict[str, int]) -> dict:
     """Everything, for the JSON file; Documentation/benchmark.rst says what each part is."""
     return {
         "format": FORMAT,
@@ -70,11 +79,12 @@ def document(rows: list[Row], sides: tuple[Side, Side], identities: dict[str, Id
         "qemu": {"version": _output(QEMU, "--version").splitlines()[0], "options": INSTRUCTION_COUNTING},
         "fio": _output("fio", "--version"),
         "sysctls": settings,
-        "limit": limit,
-        "sides": [{"name": side.name, "transport": side.transport, **asdict(identities[side.name])}
-                  for side in sides],
+        "sides": [{"name": side.name, "transport": side.transport, "protocol": side.protocol,
+                   **asdict(identities[side.name])} for side in sides],
         "rows": [{"workload": row.workload.name, "nfs": row.version, "operations": row.workload.operations,
-                  "ratio": row.ratio, "above_limit": row.ratio > limit,
+                  "ratios": [{"side": sides[comparison.side].name, "to": sides[comparison.to].name,
+                              "ratio": row.ratio(comparison), "limit": row.limit(comparison),
+                              "above_limit": row.is_above(comparison)} for comparison in comparisons],
                   "sides": [_figure(figure) for figure in row.figures]} for row in rows],
     }
 

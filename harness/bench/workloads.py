@@ -48,6 +48,11 @@ class Transfer:
         return self.size // self.block
 
     @property
+    def is_large(self) -> bool:
+        """Whether an operation moves so much that the figure differs from mount to mount."""
+        return self.block >= MEBIBYTE
+
+    @property
     def file(self) -> str:
         """The name of the file, from the export's top: all read the same one."""
         return f"written-{self.block}-{self.depth}" if self.write else "source"
@@ -112,6 +117,7 @@ class Files:
     name: str
     action: str
     operations: int
+    is_large = False
 
     def procedure(self, version: str) -> str:
         """The RPC of which there must be one for each operation."""
