@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// Whole messages: all header types.
+/// Whole messages: all header types; and what they are in another version.
 #include <algorithm>
+#include <optional>
 
 #include "harness/fuzz/require.hh"
 #include "wire/header.hh"
@@ -16,12 +17,77 @@ void require_same(wire::Result<std::size_t> size, wire::Bytes encoded, wire::Byt
 	require(std::equal(encoded.begin(), encoded.end(), message.begin()), "an error is encoded as it came");
 }
 
+std::optional<wire::Direction> direction_in(const wire::Body &body)
+{
+	const auto *const msg = std::get_if<wire::Msg>(&body);
+	return msg ? msg->direction : std::get<wire::NoMsg>(body).direction;
+}
+
+bool carries_a_message(const wire::Body &body)
+{
+	return std::holds_alternative<wire::Msg>(body) || std::holds_alternative<wire::NoMsg>(body);
+}
+
+std::vector<std::byte> translated(wire::Bytes message, wire::Version version)
+{
+	/* One byte more than is needed, or may be. */
+	std::vector<std::byte> room(message.size() + wire::xdr_unit + 1);
+	const auto size = wire::translate(message, version, room);
+	require(size.has_value(), "what carries an RPC message can be translated");
+	room.resize(*size);
+	std::vector<std::byte> less(*size - 1);
+	require(wire::translate(message, version, less) == std::unexpected(wire::Error::no_room), "room is kept to");
+	return room;
+}
+
+/// The same message in that version, but for what that cannot say.
+void require_translation(wire::Bytes message, const wire::Header &header, wire::Version version)
+{
+	const wire::Version from{header.fixed.version};
+	const std::vector<std::byte> other = translated(message, version);
+	require(other.size() + wire::front_size(from) == message.size() + wire::front_size(version), "only the front "
+												     "of a "
+												     "header differs");
+	require(std::ranges::equal(std::span(other).subspan(wire::front_size(version)),
+				   message.subspan(wire::front_size(from))),
+		"chunks and payload are the same");
+	const auto again = wire::decode(other);
+	require(again.has_value() && again->body.index() == header.body.index(), "a translation is of the same kind");
+	require(again->fixed.xid == header.fixed.xid && again->fixed.credits == header.fixed.credits &&
+			again->fixed.version == std::to_underlying(version),
+		"XID and credits are the same");
+	const auto direction = direction_in(header.body).value_or(wire::Direction::call);
+	const bool has_direction = version == wire::Version::two;
+	require(direction_in(again->body) == (has_direction ? std::optional(direction) : std::nullopt), "the direction "
+													"is "
+													"the same");
+	const bool is_lost = from == wire::Version::two && !has_direction && direction == wire::Direction::reply;
+	require(is_lost || std::ranges::equal(translated(other, from), message), "there and back is nowhere");
+}
+
+void require_translations(wire::Bytes message)
+{
+	const auto header = wire::decode(message);
+	for (const wire::Version version : {wire::Version::one, wire::Version::two}) {
+		if (header && carries_a_message(header->body)) {
+			require_translation(message, *header, version);
+			continue;
+		}
+		std::vector<std::byte> room(message.size() + wire::xdr_unit);
+		const auto size = wire::translate(message, version, room);
+		require(size == std::unexpected(header ? wire::Error::unknown_type : header.error()), "nothing else "
+												      "can be "
+												      "translated");
+	}
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
 	const wire::Bytes message = std::as_bytes(std::span(data, size));
 	const auto header = wire::decode(message);
+	require_translations(message);
 	if (!header)
 		return 0;
 

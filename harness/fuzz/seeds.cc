@@ -194,5 +194,12 @@ int main(int argc, char **argv)
 	Corpus(directory, "transfer").add("Zeroes", Seed(200));
 	Corpus(directory, "segmenting").add("Zeroes", Seed(40));
 	Corpus(directory, "connection").add("Ones", Seed(100, 1));
+	const Corpus negotiation(directory, "negotiation");
+	negotiation.add("Ones", Seed(100, 1));
+	/* Most of them say yes where there is a choice, so that it goes on to the end. */
+	Seed counted;
+	for (std::uint8_t n = 0; n < 250; ++n)
+		counted.push_back(n | 1);
+	negotiation.add("Counted", counted);
 	return 0;
 }
