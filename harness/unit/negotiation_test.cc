@@ -187,10 +187,19 @@ TEST(Negotiation, KnownVersionThatHasBeenSpoken_IsNotOutdated)
 	EXPECT_EQ(of_one.take(version_error(2, 2)), Verdict::nothing);
 }
 
+/// So many are remembered.
+constexpr std::uint64_t most = 64;
+
+TEST(KnownVersions, AtFirst_AreNone)
+{
+	KnownVersions known;
+	EXPECT_EQ(known.find(Responder{0}, 0), std::nullopt);
+	EXPECT_EQ(known.find(Responder{1}, 0), std::nullopt);
+}
+
 TEST(KnownVersions, WhatWasRemembered_IsFound)
 {
 	KnownVersions known;
-	EXPECT_EQ(known.find(Responder{1}, 0), std::nullopt);
 	known.remember(Responder{1}, Version::two, 100);
 	known.remember(Responder{2}, Version::one, 100);
 	EXPECT_EQ(known.find(Responder{1}, 100), Version::two);
@@ -225,17 +234,29 @@ TEST(KnownVersions, OneOfThem_IsForgottenAlone)
 	EXPECT_EQ(known.find(Responder{3}, 3), std::nullopt);
 }
 
+TEST(KnownVersions, OneThatWasForgotten_LeavesRoomForAnother)
+{
+	KnownVersions known;
+	for (std::uint64_t n = 0; n < most; ++n)
+		known.remember(Responder{n}, Version::two, 1);
+	known.forget(Responder{5});
+	known.remember(Responder{1000}, Version::one, 1);
+	EXPECT_EQ(known.find(Responder{1000}, 1), Version::one);
+	for (std::uint64_t n = 0; n < most; ++n)
+		EXPECT_EQ(known.find(Responder{n}, 1).has_value(), n != 5) << n;
+}
+
 TEST(KnownVersions, OfTooMany_TheOneUsedLongestAgoGoes)
 {
 	KnownVersions known;
-	for (std::uint64_t n = 0; n < KnownVersions::most; ++n)
+	for (std::uint64_t n = 0; n < most; ++n)
 		known.remember(Responder{n}, Version::two, n);
 	EXPECT_EQ(known.find(Responder{0}, 100), Version::two);
 	known.remember(Responder{1000}, Version::one, 101);
 	EXPECT_EQ(known.find(Responder{1}, 102), std::nullopt);
 	EXPECT_EQ(known.find(Responder{1000}, 102), Version::one);
 	EXPECT_EQ(known.find(Responder{0}, 102), Version::two);
-	for (std::uint64_t n = 2; n < KnownVersions::most; ++n)
+	for (std::uint64_t n = 2; n < most; ++n)
 		EXPECT_EQ(known.find(Responder{n}, 102), Version::two) << n;
 }
 

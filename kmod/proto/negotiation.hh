@@ -92,7 +92,7 @@ class KnownVersions {
 	};
 	[[nodiscard]] Entry *entry_of(Responder responder) noexcept;
 
-	std::array<Entry, most> entries_;
+	std::array<Entry, most> entries_{};
 	std::uint32_t count_ = 0;
 };
 
