@@ -93,8 +93,8 @@ std::optional<std::uint32_t> Outstanding::with_another() noexcept
 	kernel::Guard guard(lock_);
 	if (credits_.is_available())
 		return credits_.outstanding() + 1;
-	/* No timer will find out that no Reply comes. */
-	if (credits_.are_abandoned())
+	/* No timer will find out that no Reply comes, but that of a negotiation. */
+	if (credits_.are_abandoned() && owner_.negotiator().is_settled())
 		owner_.give_up("credits held by abandoned calls");
 	return std::nullopt;
 }
