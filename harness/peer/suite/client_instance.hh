@@ -33,7 +33,11 @@ struct Instance {
 		return test->operation[1] == test->variable ? value : evaluate(test->operation[1], {});
 	}
 
-	[[nodiscard]] std::size_t link_length() const { return size() > 0 ? size() : LINK_LENGTH; }
+	// The size of "killed" is a time.
+	[[nodiscard]] std::size_t link_length() const
+	{
+		return size() > 0 && test->operation[0] == "readlink" ? size() : LINK_LENGTH;
+	}
 };
 
 /// Each case with each value of its variable. Throws ScriptError.

@@ -128,14 +128,14 @@ class Suite {
 
 	Request request();
 
-	// answer [long] [without data]      the Reply that belongs to the held Call
+	// answer [long] [without data] [late]    the Reply that belongs to the held Call; late, when the client may have given up
 	// answer error CHUNK | VERS L H     an RDMA_ERROR
 	// answer again                      what was answered last
 	// answer others                     those that are held beside it, as they should be
 	// answer nothing
 	void answer(const Step &step);
 
-	// A message that has not gone out proves nothing.
+	// A message that has not gone out proves nothing, but where the client may have been too early.
 	static void expect_sent(bool sent);
 
 	static std::uint32_t number(const Words &words, const char *word, std::uint64_t usual);

@@ -62,7 +62,9 @@ do_readlink() {
 
 # Killed while it waits, which it has to do by then, however slow this machine is; then a read, on the same connection.
 do_killed() {
-	(timeout -s KILL 5 readlink "$1/link"; exit $?) 2>/dev/null && return 1
+	seconds=$2
+	[ "$seconds" -gt 0 ] || seconds=5
+	(timeout -s KILL "$seconds" readlink "$1/link"; exit $?) 2>/dev/null && return 1
 	direct_read "$1/data" 8192
 }
 

@@ -3,6 +3,7 @@
 #include "suite/client_suite.hh"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "suite/client_run.hh"
@@ -85,6 +86,8 @@ void Suite::perform(const Step &step)
 		request().ignore();
 	else if (verb == "serve")
 		serve_for(std::chrono::milliseconds(evaluate(words.at(1), {})));
+	else if (verb == "pause")
+		std::this_thread::sleep_for(std::chrono::milliseconds(evaluate(words.at(1), {})));
 	else if (verb == "versions")
 		speak({.low = static_cast<std::uint32_t>(evaluate(words.at(1), names())),
 		       .high = static_cast<std::uint32_t>(evaluate(words.at(2), names()))});
