@@ -12,6 +12,7 @@ from workloads import TRACE, sysctl, traced, verified_io
 from lab import Guest, Mount, Pair
 
 VERSION_EVENT = "rpcordma/rpcordma_version"
+EXPORTED = "/srv/nfs/tmpfs"
 FALLBACK_SECONDS = 6
 
 
@@ -42,6 +43,32 @@ def test_ours_speak_version_two_with_each_other(pair: Pair, version: str) -> Non
         assert set(versions_spoken(pair.client)) == {2}
         assert set(versions_spoken(pair.server)) == {2}
         assert mount.stats().total("connect_count") == 1
+
+
+@pytest.mark.about("both together")
+@pytest.mark.every_cell
+@pytest.mark.clients("6.12")
+@pytest.mark.servers("6.12")
+def test_ours_speak_version_one_where_the_client_offers_no_more(pair: Pair, version: str) -> None:
+    """A large file and small ones are what they were, there and back, on connections that version 2 never was on."""
+    small = "".join(f"file {number}\n" for number in range(1, 41))
+    with traced(pair.server, events=VERSION_EVENT), mounted_in(pair, version, 1) as mount:
+        written = pair.client.output(
+            "cd /mnt; mkdir d; head -c 2M /dev/urandom | tee up | md5sum; "
+            "for n in $(seq 40); do echo file $n >d/$n || exit; done; sync up")
+        assert pair.server.output(f"cd {EXPORTED}; md5sum <up; cd d; cat $(seq 40)") == written + small
+        written_stats = mount.stats()
+        mount.renew()
+        assert pair.client.output("cd /mnt; md5sum <up; cd d; cat $(seq 40)") == written + small
+        read_stats = mount.stats()
+        pair.client.run("rm -r /mnt/up /mnt/d")
+        assert set(versions_spoken(pair.client)) == {1}
+        # A server says so only where a Call has another version than the one before, and begins with 1.
+        assert not versions_spoken(pair.server)
+    assert written_stats.total("read_chunks") >= 2
+    assert read_stats.total("write_chunks") >= 2
+    assert written_stats.total("bad_replies") == read_stats.total("bad_replies") == 0
+    assert written_stats.total("connect_count") == read_stats.total("connect_count") == 1
 
 
 @pytest.mark.about("both together")
