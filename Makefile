@@ -9,7 +9,7 @@ out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all module peer install uninstall demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
+.PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
 	check-peer check-install bench fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
@@ -39,6 +39,16 @@ install: all
 ## make uninstall         take away what install put there, completely
 uninstall:
 	@scripts/install uninstall '$(KVER)'
+
+## make install-peer      the conformance tester, its cases and man pages (PREFIX=/usr/local, DESTDIR=)
+PREFIX ?= /usr/local
+peer-cases := $(PREFIX)/share/rpcordma-peer/cases
+install-peer:
+	@$(MAKE) --no-print-directory -C harness/peer CASES='$(peer-cases)'
+	install -D -t '$(DESTDIR)$(PREFIX)/bin' build/peer/rpcordma-peer
+	cd harness/peer && find cases -name '*.case' -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/)$(PREFIX)/share/rpcordma-peer/{}' ';'
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
 
 ## make demo              in a virtual machine: mount NFS over soft-RoCE, copy and verify files, show what moved
 demo:

@@ -61,6 +61,7 @@ module_init(rpcordma_init);
 module_exit(rpcordma_exit);
 
 MODULE_DESCRIPTION("ONC RPC over RDMA, client and server");
+MODULE_AUTHOR("rpcordma developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(RPCORDMA_VERSION);
 MODULE_ALIAS("rpcrdma");

@@ -278,7 +278,7 @@ TEST(RequirementsTxt, HasWhatCasesSayThatTheyCover)
 	std::set<std::string> known;
 	for (const Requirement &requirement : all_requirements())
 		known.insert(requirement.identifier);
-	for (const Case &test : load_cases(PEER_CASES))
+	for (const Case &test : load_cases(PEER_SOURCE "/cases"))
 		for (const std::string &identifier : test.requirements)
 			EXPECT_TRUE(known.contains(identifier)) << test.name << " covers " << identifier;
 }
@@ -299,7 +299,7 @@ TEST(RequirementsTxt, BindWhomTheCasesForThemTest)
 	std::map<std::string, std::string> bound;
 	for (const Requirement &requirement : all_requirements())
 		bound[requirement.identifier] = requirement.who;
-	for (const Case &test : load_cases(PEER_CASES)) {
+	for (const Case &test : load_cases(PEER_SOURCE "/cases")) {
 		if (test.name.find("/reverse-") != std::string::npos)
 			continue;
 		for (const std::string &identifier : test.requirements)
@@ -314,7 +314,7 @@ TEST(RequirementsTxt, HasACaseForWhoeverIsBoundByWhatCanBeSeen)
 	for (const Requirement &one : all_requirements())
 		shared[one.identifier] = one.shared_identifier();
 	std::map<std::string, std::set<Tested>> covered;
-	for (const Case &test : load_cases(PEER_CASES))
+	for (const Case &test : load_cases(PEER_SOURCE "/cases"))
 		for (const std::string &identifier : test.requirements)
 			covered[shared[identifier]].insert(test.tested);
 	for (const Requirement &one : all_requirements())

@@ -234,7 +234,7 @@ bool is_within_its_power(const Case &test)
 TEST(VerbsNegotiation, CasesForClientsPassForOneThatSettlesTheVersion)
 {
 	unsigned passed = 0;
-	for (Case &test : load_cases(PEER_CASES)) {
+	for (Case &test : load_cases(PEER_SOURCE "/cases")) {
 		if (!is_within_its_power(test))
 			continue;
 		test.settle(false);

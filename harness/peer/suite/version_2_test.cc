@@ -63,7 +63,7 @@ TEST(VerbsVersion2, CasesForServersPassWhereThePeerIsTheServer)
 {
 	PeerAsServer server({.low = VERSION_1, .high = VERSION_2});
 	unsigned passed = 0;
-	for (const Case &test : load_cases(PEER_CASES)) {
+	for (const Case &test : load_cases(PEER_SOURCE "/cases")) {
 		if (test.tested != Tested::server || test.protocol != VERSION_2)
 			continue;
 		const CaseResult result = server.run(test);
