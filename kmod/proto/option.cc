@@ -17,8 +17,7 @@ wire::Result<std::size_t> answer_option(wire::MutableBytes room, const Option &o
 {
 	if (room.size() < wire::option_info_offset)
 		return std::unexpected(wire::Error::no_room);
-	const auto size =
-		option.feature->answer(option.xid, option.message, room.subspan(wire::option_info_offset));
+	const auto size = option.feature->answer(option.xid, option.message, room.subspan(wire::option_info_offset));
 	if (!size)
 		return wire::encode_error(room, option.xid, RPCRDMA_V2, credits, wire::ChunkError{});
 	return wire::encode_option(room, option.xid, credits, wire::Direction::reply, option.feature->type, *size);
