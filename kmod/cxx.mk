@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# C++ under Kbuild: $(obj)/%.o from $(src)/%.cc. The compiler is the kernel's own $(CC), whose driver runs cc1plus for
-# .cc files; code generation is the kernel's, dialect and warnings are ours.
+# C++ under Kbuild: rule_cxx_o_cc makes an object of a .cc file. The compiler is the kernel's own $(CC), whose driver
+# runs cc1plus for .cc files; code generation is the kernel's, dialect and warnings are ours.
 
 # The kernel's C command line without its dialect and its warnings (but with what only looks like a warning).
 cxx-from-c = $(filter-out -std=% -W%, $(1)) \
@@ -56,6 +56,3 @@ define rule_cxx_o_cc
 	$(call cmd,gen_objtooldep)
 	$(call cmd,record_mcount)
 endef
-
-$(obj)/%.o: $(src)/%.cc FORCE
-	$(call if_changed_rule,cxx_o_cc)

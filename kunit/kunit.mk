@@ -33,3 +33,7 @@ $(obj)/kunit/core.o: $(addprefix $(obj)/,$(kunit-core-y)) FORCE
 	$(call if_changed,kunit_core)
 
 $(shell mkdir -p $(sort $(dir $(addprefix $(obj)/,$(rpcordma_kunit-y)))))
+$(addprefix $(obj)/,$(kunit-c-y)): $(obj)/%.o: $(src)/%.c FORCE
+	$(call if_changed_rule,cc_o_c)
+$(addprefix $(obj)/,$(kunit-cxx-y)): $(obj)/%.o: $(src)/%.cc FORCE
+	$(call if_changed_rule,cxx_o_cc)
