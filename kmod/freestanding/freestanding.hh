@@ -10,8 +10,14 @@
 #define _GLIBCXX_OS_DEFINES 1
 #include <bits/c++config.h>
 
-/* While libstdc++ still takes itself for hosted: <bit> and <algorithm> disagree about __int_traits otherwise. */
+/* While GCC 12's libstdc++ still takes itself for hosted: <bit> and <algorithm> disagree about __int_traits otherwise. */
 #include <bit>
+
+/* A hosted libstdc++ only declares what throws: that is defined below. Since GCC 13 a freestanding one defines it, with a
+ * call of std::terminate(). */
+#undef _GLIBCXX_HOSTED
+#define _GLIBCXX_HOSTED 1
+#include <bits/functexcept.h>
 
 /* GCC 12 sets this when the library is built, whatever -ffreestanding says. */
 #undef _GLIBCXX_HOSTED
@@ -22,7 +28,6 @@
 
 #undef _GLIBCXX_THROW_OR_ABORT
 #define _GLIBCXX_THROW_OR_ABORT(...) (::rpcordma::bug(#__VA_ARGS__))
-#include <bits/functexcept.h>
 
 namespace std {
 
