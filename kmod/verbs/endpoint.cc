@@ -15,12 +15,10 @@ namespace {
 
 DeviceLimits limits_of(ib_device *device)
 {
-	const auto count = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 0)); };
-
-	return {.requests = count(field::ib_device::max_qp_wr(device)),
-		.completions = count(field::ib_device::max_cqe(device)),
-		.elements = count(field::ib_device::max_send_sge(device)),
-		.registrations = count(field::ib_device::max_mr(device)),
+	return {.requests = rpcordma_max_requests(device),
+		.completions = rpcordma_max_completions(device),
+		.elements = rpcordma_max_elements(device),
+		.registrations = rpcordma_max_registrations(device),
 		.registration = RegistrationPool::limits_of(device)};
 }
 

@@ -53,7 +53,7 @@ struct Parameters {
 /* RDMA Reads that a device posts at a time, of those that are offered. */
 u8 reads_of(ib_device *device, u8 offered) noexcept
 {
-	return static_cast<u8>(std::clamp(field::ib_device::max_qp_init_rd_atom(device), 0, int{offered}));
+	return static_cast<u8>(std::min<u32>(rpcordma_max_reads_posted(device), offered));
 }
 
 /* Where none is to be had, an arbitrary one has to do: few servers want more. */
@@ -89,7 +89,7 @@ ConnectOutcome Identifier::connect(const wire::PrivateData &own, unsigned long p
 {
 	own_ = own;
 	/* The responder reads. We do where it has Read chunks in the reverse direction, one at a time. */
-	const auto own_reads = static_cast<u8>(std::clamp(field::ib_device::max_qp_rd_atom(device()), 1, 255));
+	const auto own_reads = static_cast<u8>(std::clamp<u32>(rpcordma_max_reads_answered(device()), 1, 255));
 	Parameters wanted(own, reads_of(device(), 1), own_reads);
 	return step(rdma_connect(id_, wanted.get()), patience);
 }
