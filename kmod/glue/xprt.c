@@ -46,13 +46,8 @@ void rpcordma_xprt_free(struct rpc_xprt *xprt)
 	module_put(THIS_MODULE);
 }
 
-bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
+static void enqueue(struct svc_serv *service, struct rpc_rqst *request)
 {
-	struct svc_serv *service = READ_ONCE(xprt->bc_serv);
-
-	/* A transport that is being destroyed has no references to give. */
-	if (!service || !xprt_get(xprt))
-		return false;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 	lwq_enqueue(&request->rq_bc_list, &service->sv_cb_list);
 	svc_pool_wake_idle_thread(&service->sv_pools[0]);
@@ -62,5 +57,21 @@ bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
 	wake_up(&service->sv_cb_waitq);
 	spin_unlock(&service->sv_cb_lock);
 #endif
-	return true;
+}
+
+/*
+ * Since 6.19 bc_serv is cleared with that lock held, before the service ends. sunrpc has a function for all of this since
+ * then; but it frees a Call that nobody serves, in this context, and there would be no answer to that Call.
+ */
+bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
+{
+	struct svc_serv *service;
+
+	spin_lock(&xprt->bc_pa_lock);
+	/* A transport that is being destroyed has no references to give. */
+	service = xprt->bc_serv && xprt_get(xprt) ? xprt->bc_serv : NULL;
+	if (service)
+		enqueue(service, request);
+	spin_unlock(&xprt->bc_pa_lock);
+	return service;
 }
