@@ -88,6 +88,16 @@ rpc_xprt *rpcordma_server_reverse_setup(xprt_create *args, const rpcordma_xprt_k
 	return server::ReverseRequester::open(args, kind);
 }
 
+int rpcordma_server_reverse_buf_alloc(rpc_task *task)
+{
+	return server::ReverseRequester::allocate(field::rpc_task::tk_rqstp(task));
+}
+
+void rpcordma_server_reverse_buf_free(rpc_task *task)
+{
+	kfree(field::rpc_rqst::rq_buffer(field::rpc_task::tk_rqstp(task)));
+}
+
 int rpcordma_server_reverse_send(rpc_rqst *rqst)
 {
 	return server::ReverseRequester::send(rqst);

@@ -26,6 +26,8 @@ int rpcordma_server_has_room(struct svc_xprt *xprt);
 
 /* As a requester in the reverse direction, through kmod/entry/reverse_requester.c: those of struct rpc_xprt_ops. */
 struct rpc_xprt *rpcordma_server_reverse_setup(struct xprt_create *args, const struct rpcordma_xprt_kind *kind);
+int rpcordma_server_reverse_buf_alloc(struct rpc_task *task);
+void rpcordma_server_reverse_buf_free(struct rpc_task *task);
 int rpcordma_server_reverse_send(struct rpc_rqst *request);
 
 #ifdef __cplusplus

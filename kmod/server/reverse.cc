@@ -87,6 +87,18 @@ rpc_xprt *ReverseRequester::open(xprt_create *args, const rpcordma_xprt_kind *ki
 	return xprt;
 }
 
+/* 7.3 does not export rpc_malloc() to modules. */
+int ReverseRequester::allocate(rpc_rqst *rqst) noexcept
+{
+	const std::size_t call_size = field::rpc_rqst::rq_callsize(rqst);
+	void *const block = rpcordma_alloc(call_size + field::rpc_rqst::rq_rcvsize(rqst), rpc_task_gfp_mask());
+	if (!block)
+		return -kernel::ENOMEM;
+	field::rpc_rqst::rq_buffer(rqst) = block;
+	field::rpc_rqst::rq_rbuffer(rqst) = static_cast<std::byte *>(block) + call_size;
+	return 0;
+}
+
 int ReverseRequester::send(rpc_rqst *rqst) noexcept
 {
 	rpc_xprt *const xprt = field::rpc_rqst::rq_xprt(rqst);

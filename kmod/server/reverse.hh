@@ -27,6 +27,10 @@ class ReverseRequester {
 	/* The rpc_xprt of the connection that `args` names.
 	 * Return: an error pointer where there is no memory, or one already. */
 	[[nodiscard]] static rpc_xprt *open(xprt_create *args, const rpcordma_xprt_kind *kind) noexcept;
+	/* Gives the RPC one block for its Call and its Reply, to be given to kfree().
+	 * Return: 0 or -ENOMEM, after which sunrpc tries again.
+	 * Context: a thread of sunrpc's clients, which must not wait. */
+	[[nodiscard]] static int allocate(rpc_rqst *rqst) noexcept;
 	/* Context: a thread of sunrpc's clients, which must not wait. It is woken when there is room. */
 	[[nodiscard]] static int send(rpc_rqst *rqst) noexcept;
 
