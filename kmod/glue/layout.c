@@ -29,6 +29,18 @@
 #include <rdma/rdma_cm.h>
 #include <rdma/rw.h>
 
+#include "glue/svc_pages.h"
+
+#if RPCORDMA_REPLY_PAGES_APART
+static_assert(__same_type(struct page **, ((struct svc_rqst *)NULL)->rq_pages) &&
+		      __same_type(struct page **, ((struct svc_rqst *)NULL)->rq_respages) &&
+		      __same_type(unsigned long, ((struct svc_rqst *)NULL)->rq_pages_nfree),
+	      "svc_pages.h: this kernel's struct svc_rqst has not one array of pages for Calls and one for Replies");
+#else
+static_assert(__same_type(struct page *[260], ((struct svc_rqst *)NULL)->rq_pages),
+	      "svc_pages.h: this kernel's struct svc_rqst has not one array of 260 pages for Calls and Replies");
+#endif
+
 #define EMIT(symbol, value) asm volatile("\n.ascii \"->" #symbol " %0 \"" : : "i"((long)(value)))
 
 #define EXPAND(macro, ...) macro(__VA_ARGS__)

@@ -132,6 +132,17 @@ void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *addres
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
 
+/* svc_pages.c: the pages of a service's thread. Context: that thread, between sunrpc's filling them and the next time. */
+/* Begins a Call: none is part of a Reply. */
+void rpcordma_svc_pages_reset(struct svc_rqst *rqst);
+/* The pages that may be filled with a Call. The caller takes the first `count` for good, and leaves NULL in their places. */
+struct page **rpcordma_svc_call_pages_to_take(struct svc_rqst *rqst, u32 count);
+/* The same pages. The caller puts `count` that are filled in the places of the first. */
+struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count);
+/* How many pages are part of the Reply; and these, which the caller takes, and leaves NULL in their places. */
+u32 rpcordma_svc_reply_pages(const struct svc_rqst *rqst);
+struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst);
+
 /* settings.c: what administrators set, and what is counted for them. Set and shown by entry/sysctl.c. */
 extern unsigned int rpcordma_slot_table_entries;
 extern unsigned int rpcordma_max_inline_read;

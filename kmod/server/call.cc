@@ -27,9 +27,7 @@ Calls::Calls(Connection &connection) noexcept
 int Calls::receive(svc_rqst *rqst) noexcept
 {
 	/* Nothing of what the thread holds is part of a Reply yet. */
-	page **const pages = field::svc_rqst::rq_pages(rqst);
-	field::svc_rqst::rq_respages(rqst) = pages;
-	field::svc_rqst::rq_next_page(rqst) = pages;
+	rpcordma_svc_pages_reset(rqst);
 	field::svc_rqst::rq_xprt_ctxt(rqst) = nullptr;
 
 	const kernel::Visit visit(connection_.gate());

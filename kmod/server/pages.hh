@@ -5,14 +5,15 @@
 #include <array>
 
 #include "kernel/kernel.hh"
+#include "server/operations.h"
 
 namespace rpcordma::server {
 
 /* Owns the pages that it holds. Not synchronised: it belongs to one RPC. */
 class Pages {
     public:
-	/* The most that an RPC can have: 1 MiB of data, and the rest of its Payload stream. */
-	static constexpr std::uint32_t most = 260;
+	/* The most that an RPC can have: its data, and the rest of its Payload stream. */
+	static constexpr std::uint32_t most = RPCORDMA_SERVER_MAX_PAYLOAD / kernel::PAGE_SIZE + 4;
 
 	Pages() = default;
 	~Pages() { release(); }

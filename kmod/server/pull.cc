@@ -56,7 +56,8 @@ int Calls::pull(ServedCall &call, svc_rqst *rqst) noexcept
 	if (!backlog_.begin_read(*pull))
 		return 0;
 	connection_.postings().watch();
-	pull->pages.take(field::svc_rqst::rq_pages(rqst), pages_for(call.assembly.filled()));
+	const std::uint32_t count = pages_for(call.assembly.filled());
+	pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, count), count);
 	if (fill(*pull))
 		connection_.postings().put(*pull);
 	else
@@ -114,12 +115,9 @@ int Calls::deliver(Pull &pull, svc_rqst *rqst) noexcept
 {
 	ServedCall &call = *pull.call;
 	const proto::Assembly &assembly = call.assembly;
-	page **const pages = field::svc_rqst::rq_pages(rqst);
-	const std::uint32_t count = pull.pages.count();
+	page **const pages = rpcordma_svc_call_pages_to_fill(rqst, pull.pages.count());
 
 	pull.pages.give(pages);
-	field::svc_rqst::rq_respages(rqst) = pages + count;
-	field::svc_rqst::rq_next_page(rqst) = pages + count;
 
 	Arguments stream;
 	if (assembly.shape() == proto::CallShape::one_item) {

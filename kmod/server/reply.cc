@@ -34,10 +34,8 @@ void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcep
 /* Keeps the pages of a Reply from the thread, which would use them for the next. Nothing of them is left to be copied. */
 void hold_pages(Push &push, svc_rqst *rqst) noexcept
 {
-	page **const pages = field::svc_rqst::rq_respages(rqst);
-	page **const end = std::exchange(field::svc_rqst::rq_next_page(rqst), pages);
-	if (end != pages)
-		push.pages.take(pages, static_cast<std::uint32_t>(end - pages));
+	if (const std::uint32_t count = rpcordma_svc_reply_pages(rqst))
+		push.pages.take(rpcordma_svc_reply_pages_to_take(rqst), count);
 }
 
 } // namespace
@@ -65,6 +63,11 @@ int Replies::send(svc_rqst *rqst) noexcept
 	if (!visit)
 		return -kernel::ENOTCONN;
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
+	/* Where an administrator has raised nfsd's max_block_size, and the Reply is to a COMPOUND of several READs. */
+	if (rpcordma_svc_reply_pages(rqst) > Pages::most) [[unlikely]] {
+		refuse(call, "reply of too many pages");
+		return 0;
+	}
 	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
 	/* The upper layer may have named an item, and given it up for lack of room. */
 	call.items.end_at(reply_size);
