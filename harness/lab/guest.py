@@ -152,8 +152,6 @@ class Guest:
             if not self._clock_is_right():
                 raise WrongClock(f"{self.name}: the kernel's clock is wrong, twice; is this host very busy? See "
                                  f"'tsc' in {self.console_log}")
-        if not self.kernel.is_installed:
-            self.run(f"ln -s {self.kernel.modules} /lib/modules/")
 
     def _clock_is_right(self) -> bool:
         """Whether as much time passes in the guest as here, whatever the two looks at its clock take."""
@@ -242,6 +240,7 @@ class Guest:
             # The others join when SURVIVES_QEMU is loaded: until then one that changes code would kill another.
             "maxcpus=1",
             f"lab.init={GUEST_SCRIPTS / 'init'} lab.name={self.name}",
+            "" if self.kernel.is_installed else f"lab.modules={self.kernel.modules}",
             self.kernel.options, self.hardware.kernel_options])
 
     # Commands

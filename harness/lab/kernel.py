@@ -18,26 +18,32 @@ from lab.run import FULL
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 # Every file in an initramfs made here has this time, so that equal contents are equal bytes.
 EPOCH = 0
+# The releases of Debian, other than this machine's, whose kernels can be had: scripts/root.
+ROOTS = ("13",)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: Debian's, installed on this machine, or the test kernel of scripts/test-kernel."""
+    """A kernel: Debian's, installed on this machine or in a root of scripts/root, or that of scripts/test-kernel."""
 
     release: str
     image: Path
     modules: Path
     # What it wants to be told on its command line.
     options: str = ""
+    # The Debian release in whose root it is, and modules for it are built: None for the machine's own.
+    debian: str | None = None
+    # Full of detectors, and slow.
+    is_test: bool = False
 
     @classmethod
     def find(cls, series: str) -> "Kernel":
         """The newest installed kernel of a series such as "6.12"."""
-        found = sorted((kernel for kernel in cls._installed()
+        found = sorted((kernel for kernel in [*cls._installed(), *cls._in_roots()]
                         if kernel.release.startswith(series + ".")), key=cls._version)
         if not found:
-            raise FileNotFoundError(
-                f"no kernel of series {series} in /boot: run scripts/setup lab")
+            raise FileNotFoundError(f"no kernel of series {series}, neither in /boot nor in a root of another Debian: "
+                                    f"run scripts/setup lab, or scripts/root {ROOTS[-1]}")
         return found[-1]
 
     @classmethod
@@ -50,7 +56,7 @@ class Kernel:
         directory = Path(found.stdout.strip())
         release = (directory / "release").read_text().strip()
         return cls(release, directory / "bzImage", directory / "lib" / "modules" / release,
-                   cls._test_options(flavour))
+                   cls._test_options(flavour), is_test=True)
 
     @staticmethod
     def _test_options(flavour: str) -> str:
@@ -67,8 +73,12 @@ class Kernel:
 
     @property
     def headers(self) -> Path:
-        """What modules are built with."""
-        return self.modules / "build"
+        """What modules are built with, as the commands of build_command() see it."""
+        return Path("/lib/modules") / self.release / "build" if self.debian else self.modules / "build"
+
+    def build_command(self, *command: str | Path) -> list[str | Path]:
+        """The command, with the tools that modules for this kernel are built with. To be run in the checkout."""
+        return [CHECKOUT / "scripts" / "root", self.debian, "run", *command] if self.debian else list(command)
 
     @property
     def series(self) -> str:
@@ -83,6 +93,17 @@ class Kernel:
             modules = Path("/lib/modules") / release
             if (modules / "modules.dep").exists():
                 kernels.append(cls(release, image, modules))
+        return kernels
+
+    @classmethod
+    def _in_roots(cls) -> list["Kernel"]:
+        kernels = []
+        for debian in ROOTS:
+            found = subprocess.run([CHECKOUT / "scripts" / "root", debian, "path"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True, check=False)
+            if found.returncode == 0:
+                for image in Path(found.stdout.strip()).glob("usr/lib/modules/*/vmlinuz"):
+                    kernels.append(cls(image.parent.name, image, image.parent, debian=debian))
         return kernels
 
     @staticmethod

@@ -30,8 +30,8 @@ def build_module(kernel: Kernel) -> None:
     if named_by_environment(kernel):
         return
     print(f"lab: building rpcordma.ko for {kernel.release}", flush=True)
-    built = subprocess.run(["make", "--no-print-directory", "module", f"KVER={kernel.release}",
-                            f"KDIR={kernel.headers}"],
+    built = subprocess.run(kernel.build_command("make", "--no-print-directory", "module", f"KVER={kernel.release}",
+                                                f"KDIR={kernel.headers}"),
                            cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0 or "warning" in (built.stdout + built.stderr).lower():
         raise LabError(f"the module for {kernel.release} does not build without a warning:\n"
@@ -47,8 +47,9 @@ def guest_module(kernel: Kernel, name: str) -> Path:
         return file
     shutil.copytree(sources, directory, dirs_exist_ok=True)
     # Every machine has one of these modules, and nobody says that only one of them is started at a time.
-    built = subprocess.run(["flock", directory, "make", "-C", kernel.headers, f"M={directory}", "modules"],
-                           capture_output=True, text=True, check=False)
+    built = subprocess.run(["flock", directory,
+                            *kernel.build_command("make", "-C", kernel.headers, f"M={directory}", "modules")],
+                           cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise LabError(f"{file.name} for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")

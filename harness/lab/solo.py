@@ -39,7 +39,7 @@ class Solo(Machines):
         self.transport = transport
         self.device = device
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
-        disks = make_disks(self._directory) if kernel.is_installed else []
+        disks = [] if kernel.is_test else make_disks(self._directory)
         self.guest = Guest("solo", kernel, logs, Hardware(memory="1536M", disks=disks))
 
     @property
@@ -55,7 +55,7 @@ class Solo(Machines):
     @property
     def set_up_seconds(self) -> int:
         """How long to wait for what takes a second or two: the test kernel is slow."""
-        return SET_UP_SECONDS if self.guest.kernel.is_installed else 3 * SET_UP_SECONDS
+        return 3 * SET_UP_SECONDS if self.guest.kernel.is_test else SET_UP_SECONDS
 
     def start(self) -> None:
         """Boots it up to the point where a mount will work."""

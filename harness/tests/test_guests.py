@@ -11,7 +11,7 @@ from conftest import LOG_DIRECTORY
 from lab import Guest, Hardware, Pair, WrongClock
 from lab.accel import QEMU, TCG, acceleration
 
-pytestmark = [pytest.mark.about("client"), pytest.mark.clients("6.12"), pytest.mark.once_per_pair]
+pytestmark = [pytest.mark.about("client"), pytest.mark.clients("6.12", "7.3"), pytest.mark.once_per_pair]
 
 # What switches between tasks while it changes how they are switched between, until a breakpoint was met that is gone;
 # then until no more are met for a second. Prints how many.

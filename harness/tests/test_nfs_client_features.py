@@ -110,7 +110,7 @@ def test_installing_says_how_to_change_over(pair: Pair) -> None:
 
 
 @pytest.mark.once_per_pair
-@pytest.mark.clients("6.12")
+@pytest.mark.clients("6.12", "7.3")
 def test_transport_layer_security_is_refused(pair: Pair) -> None:
     """xprtsec= is for TCP: with RDMA the mount fails at once. (Linux 6.1 has no such option.)"""
     attempt = pair.client.run("mount -t nfs -o vers=4.2,proto=rdma,port=20049,xprtsec=tls,retry=0 "

@@ -128,14 +128,14 @@ def test_a_read_delegation_is_recalled_for_another_client(pair: Pair, version: s
 
 
 @pytest.mark.each_side
-@pytest.mark.servers("6.12")
+@pytest.mark.servers("6.12", "7.3")
 def test_a_write_delegation_is_recalled_for_another_client(pair: Pair, version: str) -> None:
     """The other client opens to read what the first is writing."""
     with observed(pair, version) as (_, record), second_client(pair, version) as other:
         assert_recalled(pair, record, "w", other)
 
 
-@pytest.mark.servers("6.12")
+@pytest.mark.servers("6.12", "7.3")
 def test_who_holds_a_write_delegation_is_asked_for_the_size(pair: Pair, version: str) -> None:
     """CB_GETATTR: another client sees how much has been written."""
     with (observed(pair, version) as (_, record), second_client(pair, version) as other,

@@ -113,7 +113,7 @@ def test_clients_that_stop_half_way_hold_nobody_up(pair: Pair, version: str) -> 
     wait_for_resources(pair.server, idle, timeout=UNREACHABLE_SECONDS)
 
 
-@pytest.mark.clients("6.12")
+@pytest.mark.clients("6.12", "7.3")
 @pytest.mark.versions("4.2")
 def test_no_more_than_64_wait_to_be_accepted(pair: Pair, version: str) -> None:
     """Where every thread of nfsd is busy, others have to ask again, and are let in when there is room."""
@@ -258,7 +258,7 @@ def test_a_device_that_is_removed_and_added_again_is_listened_on_again(
     wait_for_resources(pair.server, idle, timeout=60)
 
 
-@pytest.mark.clients("6.12")
+@pytest.mark.clients("6.12", "7.3")
 @pytest.mark.versions("4.2")
 def test_a_device_is_removed_while_every_thread_is_busy(pair: Pair, version: str) -> None:
     """Threads of nfsd that wait for storage hold nothing of the device's."""

@@ -80,7 +80,7 @@ def test_rpc_nfsd_asks_for_the_listener(pair: Pair, version: str) -> None:
         assert_a_file_gets_there(pair, "/mnt")
 
 
-@pytest.mark.servers("6.12")
+@pytest.mark.servers("6.12", "7.3")
 def test_netlink_asks_for_the_listener(pair: Pair, version: str) -> None:
     """NFSD_CMD_LISTENER_SET, which Linux 6.1 does not have: RDMA alone, on both families."""
     assert listen(pair, *BOTH_FAMILIES) == ["rdma 0.0.0.0 20049", "rdma :: 20049"]
@@ -89,7 +89,7 @@ def test_netlink_asks_for_the_listener(pair: Pair, version: str) -> None:
     listen_as_before(pair)
 
 
-@pytest.mark.servers("6.12")
+@pytest.mark.servers("6.12", "7.3")
 def test_one_address_is_listened_on_again_when_its_device_is_back(pair: Pair, version: str) -> None:
     """Its identifier goes with the device; the listener asks for another until it gets one, each time."""
     assert listen(pair, *ONE_ADDRESS) == [f"rdma {pair.SERVER_ADDRESS} 20049"]
@@ -108,7 +108,7 @@ def test_one_address_is_listened_on_again_when_its_device_is_back(pair: Pair, ve
     listen_as_before(pair)
 
 
-@pytest.mark.servers("6.12")
+@pytest.mark.servers("6.12", "7.3")
 def test_nfsd_is_stopped_while_its_one_address_has_no_device(pair: Pair, version: str) -> None:
     """The listener that waits to listen again goes at once, the module after it, and neither does anything more."""
     assert listen(pair, *ONE_ADDRESS) == [f"rdma {pair.SERVER_ADDRESS} 20049"]

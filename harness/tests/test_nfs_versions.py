@@ -31,8 +31,8 @@ def mounted_in(pair: Pair, version: str, highest: int, **how: str) -> Iterator[M
 
 @pytest.mark.about("both together")
 @pytest.mark.every_cell
-@pytest.mark.clients("6.12")
-@pytest.mark.servers("6.12")
+@pytest.mark.clients("6.12", "7.3")
+@pytest.mark.servers("6.12", "7.3")
 def test_ours_speak_version_two_with_each_other(pair: Pair, version: str) -> None:
     """Verified data in every size goes over one connection, which has never been lost."""
     with traced(pair.server, events=VERSION_EVENT), mounted_in(pair, version, 2) as mount:

@@ -25,6 +25,13 @@ MODULE_PARM_DESC(survived, "so many breakpoints were met that are not there");
 static const u8 nop2[] = {BYTES_NOP2};
 static const u8 nop5[] = {BYTES_NOP5};
 
+/* int3_emulate_call() takes other arguments in other kernels. */
+static void carry_out_call(struct pt_regs *regs, unsigned long next, int distance)
+{
+	int3_emulate_push(regs, next);
+	int3_emulate_jmp(regs, next + distance);
+}
+
 /* What the kernel writes over other instructions; false for anything else. */
 static bool carry_out(struct pt_regs *regs, const u8 *code)
 {
@@ -37,7 +44,7 @@ static bool carry_out(struct pt_regs *regs, const u8 *code)
 	else if (code[0] == JMP32_INSN_OPCODE)
 		int3_emulate_jmp(regs, here + JMP32_INSN_SIZE + distance);
 	else if (code[0] == CALL_INSN_OPCODE)
-		int3_emulate_call(regs, here + CALL_INSN_SIZE + distance);
+		carry_out_call(regs, here + CALL_INSN_SIZE, distance);
 	else if (code[0] == RET_INSN_OPCODE)
 		int3_emulate_ret(regs);
 	else if (!memcmp(code, nop2, sizeof(nop2)))
