@@ -124,14 +124,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("cell", cells_of(metafunc), ids=str)
 
 
+def has_cell(item: pytest.Function) -> bool:
+    """Whether there is any: a test may be about other kernels than those of this run."""
+    return isinstance(item.callspec.params["cell"], Cell)
+
+
 def pytest_itemcollected(item: pytest.Function) -> None:
     """Keeps together what runs with the same kernels and transports, where tests run side by side."""
-    item.add_marker(pytest.mark.xdist_group("-".join(map(str, item.callspec.params["cell"].place()))))
+    if has_cell(item):
+        item.add_marker(pytest.mark.xdist_group("-".join(map(str, item.callspec.params["cell"].place()))))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Function]) -> None:
     """Sorts by kernels and transports, so that each pair is booted once; the short come first."""
+    items[:] = [item for item in items if has_cell(item)]
     if switched_on("RESUME"):
         leave_out_what_has_passed(config, items)
 

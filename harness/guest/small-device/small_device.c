@@ -130,11 +130,33 @@ static int post_send(struct ib_qp *qp, const struct ib_send_wr *request, const s
 	return 0;
 }
 
+/* Is told of each device that there is. */
+static int consider(struct ib_device *candidate)
+{
+	if (!strcmp(candidate->name, device) && ib_device_try_get(candidate))
+		limited = candidate;
+	return 0;
+}
+
+static struct ib_client finder = {.name = KBUILD_MODNAME, .add = consider};
+
+/* Not all kernels have ib_device_get_by_name() for modules. */
+static int find_device(void)
+{
+	int error = ib_register_client(&finder);
+
+	if (error)
+		return error;
+	ib_unregister_client(&finder);
+	return limited ? 0 : -ENODEV;
+}
+
 static int __init small_device_init(void)
 {
-	limited = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
-	if (!limited)
-		return -ENODEV;
+	int error = find_device();
+
+	if (error)
+		return error;
 	before = limited->attrs;
 	ops_before = limited->ops;
 	limited->ops.create_cq = (void *)create_cq;

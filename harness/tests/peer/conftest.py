@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fixtures: one guest that is NFS server and client, for each kernel, and the peer in it.
 
-RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours. RPCORDMA_TEST_DEVICES="rxe siw" has the test
+RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours. KERNELS="6.12 7.3" has these kernels in the place
+of 6.1 and 6.12. RPCORDMA_TEST_DEVICES="rxe siw" has the test
 kernel, with each of these devices, in the place of Debian's kernels.
 """
 
@@ -25,7 +26,8 @@ from lab.soft_iwarp import soft_iwarp  # noqa: E402
 from lab.solo import ROCE, Device, Solo  # noqa: E402
 
 TEST_DEVICES = os.environ.get("RPCORDMA_TEST_DEVICES", "").split()
-MACHINES = [f"test-{device}" for device in TEST_DEVICES] or ["linux6.1", "linux6.12"]
+MACHINES = [f"test-{device}" for device in TEST_DEVICES] or [
+    f"linux{series}" for series in os.environ.get("KERNELS", "6.1 6.12").split()]
 TRANSPORT = os.environ.get("RPCORDMA_TRANSPORT", OURS)
 LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}"
 KERNEL_LOG_LINES = 80
