@@ -31,15 +31,17 @@
 
 #include "glue/svc_pages.h"
 
+/* Else svc_pages.c hands out the wrong pages. */
+#define IS_MEMBER(type, member) __same_type(type, ((struct svc_rqst *)NULL)->member)
 #if RPCORDMA_REPLY_PAGES_APART
-static_assert(__same_type(struct page **, ((struct svc_rqst *)NULL)->rq_pages) &&
-		      __same_type(struct page **, ((struct svc_rqst *)NULL)->rq_respages) &&
-		      __same_type(unsigned long, ((struct svc_rqst *)NULL)->rq_pages_nfree),
-	      "svc_pages.h: this kernel's struct svc_rqst has not one array of pages for Calls and one for Replies");
+static_assert(IS_MEMBER(struct page **, rq_pages) && IS_MEMBER(struct page **, rq_respages) &&
+		      IS_MEMBER(unsigned long, rq_pages_nfree),
+	      "svc_pages.h: a thread's pages are not in one array for Calls and one for Replies");
 #else
-static_assert(__same_type(struct page *[260], ((struct svc_rqst *)NULL)->rq_pages),
-	      "svc_pages.h: this kernel's struct svc_rqst has not one array of 260 pages for Calls and Replies");
+static_assert(IS_MEMBER(struct page *[260], rq_pages), "svc_pages.h: a thread's pages are not in one array for Calls "
+						       "and Replies, of 260");
 #endif
+#undef IS_MEMBER
 
 #define EMIT(symbol, value) asm volatile("\n.ascii \"->" #symbol " %0 \"" : : "i"((long)(value)))
 

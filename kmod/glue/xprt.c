@@ -60,8 +60,8 @@ static void enqueue(struct svc_serv *service, struct rpc_rqst *request)
 }
 
 /*
- * Since 6.19 bc_serv is cleared with that lock held, before the service ends. sunrpc has a function for all of this since
- * then; but it frees a Call that nobody serves, in this context, and there would be no answer to that Call.
+ * Since 6.19 bc_serv is cleared with that lock held, before the service ends. sunrpc has a function for all of this
+ * since then, which frees a Call that nobody serves: there would be no answer to it.
  */
 bool rpcordma_reverse_enqueue(struct rpc_xprt *xprt, struct rpc_rqst *request)
 {

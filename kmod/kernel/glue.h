@@ -134,10 +134,10 @@ u32 rpcordma_svc_threads(const struct svc_serv *server);
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
 
-/* svc_pages.c: the pages of a service's thread. Context: that thread, between sunrpc's filling them and the next time. */
+/* svc_pages.c: the pages of a service's thread. Context: that thread, from xpo_recvfrom() on. */
 /* Begins a Call: none is part of a Reply. */
 void rpcordma_svc_pages_reset(struct svc_rqst *rqst);
-/* The pages that may be filled with a Call. The caller takes the first `count` for good, and leaves NULL in their places. */
+/* The pages that may be filled with a Call. The caller takes the first `count` for good, and leaves NULL there. */
 struct page **rpcordma_svc_call_pages_to_take(struct svc_rqst *rqst, u32 count);
 /* The same pages. The caller puts `count` that are filled in the places of the first. */
 struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count);

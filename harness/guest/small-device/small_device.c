@@ -138,7 +138,7 @@ static int consider(struct ib_device *candidate)
 	return 0;
 }
 
-static struct ib_client finder = {.name = KBUILD_MODNAME, .add = consider};
+static struct ib_client finder = { .name = KBUILD_MODNAME, .add = consider };
 
 /* Not all kernels have ib_device_get_by_name() for modules. */
 static int find_device(void)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fixtures: one guest that is NFS server and client, for each kernel, and the peer in it.
 
-RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours. KERNELS="6.12 7.3" has these kernels in the place
-of 6.1 and 6.12. RPCORDMA_TEST_DEVICES="rxe siw" has the test
-kernel, with each of these devices, in the place of Debian's kernels.
+RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours. KERNELS="6.12 7.3" has these kernels in the
+place of 6.1 and 6.12. RPCORDMA_TEST_DEVICES="rxe siw" has the test kernel, with each of these devices, in the place of
+Debian's kernels.
 """
 
 import os
