@@ -50,7 +50,7 @@ def delegations(server: Guest) -> list[Delegation]:
     for line in shown.splitlines():
         if address := re.match(r'address: "(.*):\d+"', line):
             client = address[1]
-        elif given := re.search(r'type: deleg, access: (\w),.* filename: "/?(.*)"', line):
+        elif given := re.search(r'type: deleg, access: (\w)a?,.* filename: "/?(.*)"', line):
             found.append(Delegation(client, given[1], given[2]))
     return found
 

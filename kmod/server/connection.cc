@@ -54,7 +54,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 		.load = {.credits = rpcordma_svc_max_requests,
 			 .spare_receives = spare_receives,
 			 .payload = std::min(field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt())),
-					     (Pages::most - 4) * proto::page_size)},
+					     RPCORDMA_SERVER_MAX_PAYLOAD)},
 		/* For a Read chunk and a Reply chunk each. */
 		.registrations = offers ? 2 * reverse_credits : 0,
 		.highest_version = highest_version_,
