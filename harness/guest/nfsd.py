@@ -2,6 +2,8 @@
 """Starts nfsd through its generic netlink interface, and says where it listens then.
 
     nfsd.py THREADS [TRANSPORT ADDRESS PORT]...
+
+On Linux 7.x THREADS may be LEAST-MOST.
 """
 
 import ipaddress
@@ -31,7 +33,7 @@ class Listeners(genlmsg):
 class Threads(genlmsg):
     """NFSD_CMD_THREADS_SET."""
 
-    nla_map = ((1, "THREADS", "uint32"),)
+    nla_map = ((1, "THREADS", "uint32"), (5, "MIN_THREADS", "uint32"))
 
 
 def packed(address: str, port: int) -> bytes:
@@ -52,13 +54,15 @@ def unpacked(data: bytes) -> str:
 def main() -> None:
     """Does what the command line says."""
     threads, *words = sys.argv[1:]
+    least, _, most = threads.rpartition("-")
+    number = [("THREADS", int(most)), *([("MIN_THREADS", int(least))] if least else [])]
     wanted = [("LISTENER", {"attrs": [("ADDRESS", packed(address, int(port))),
                                       ("TRANSPORT", transport)]})
               for transport, address, port in zip(words[::3], words[1::3], words[2::3])]
     with GenericNetlinkSocket() as netlink:
         netlink.bind("nfsd", Listeners)
         request(netlink, Listeners, LISTENER_SET, wanted)
-        request(netlink, Threads, THREADS_SET, [("THREADS", int(threads))])
+        request(netlink, Threads, THREADS_SET, number)
         for listener in request(netlink, Listeners, LISTENER_GET, []).get_attrs("LISTENER"):
             print(listener.get_attr("TRANSPORT"), unpacked(listener.get_attr("ADDRESS")))
 

@@ -4,8 +4,8 @@
 import re
 
 import pytest
-from expectations import assert_range, mounted
-from workloads import TRACE, TRACING, fio, guest_python, traced
+from expectations import assert_range, eventually, mounted
+from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Pair
 
@@ -29,6 +29,22 @@ def test_sysctls_have_the_names_and_ranges_of_the_kernels_own_client(pair: Pair)
     assert pair.client.output(f"cd {SYSCTLS} && ls -d rdma_*").split() == sorted([*RANGES, *OURS])
     for name, (least, most) in (RANGES | OURS).items():
         assert_range(pair.client, f"{SYSCTLS}/{name}", least, most)
+
+
+@pytest.mark.clients("7.3")
+def test_sysfs_adds_a_transport_and_takes_it_away(pair: Pair, version: str) -> None:
+    """Another connection to the same server, in the middle of traffic."""
+    transports = "/sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma"
+    with mounted(pair, version), verified_io(pair.client) as processes:
+        pair.client.run("echo 1 | tee /sys/kernel/sunrpc/xprt-switches/*/add_xprt")
+        wait_for_round(processes)
+        added = pair.client.output(f"grep -l 'main_xprt=0' {transports}/xprt_info").split()
+        assert added
+        eventually(pair.client, f"grep -q CONNECTED {added[0].removesuffix('xprt_info')}xprt_state", 30)
+        for shown in added:
+            pair.client.run(f"echo 1 >{shown.removesuffix('xprt_info')}del_xprt")
+        wait_for_round(processes)
+        assert pair.client.output(f"cat {transports}/xprt_info").count("main_xprt=") == 1
 
 
 def test_sysfs_shows_the_source_address(pair: Pair, version: str) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from expectations import MEBIBYTE, eventually, mounted, rdma_resources, wait_for_resources
-from workloads import TRACE, guest_python, traced, verified_io, wait_for_round
+from workloads import TRACE, fio_command, guest_python, slow_function, traced, verified_io, wait_for_round
 
 from lab import Pair
 
@@ -26,10 +26,10 @@ def listening(pair: Pair) -> list[str]:
                   if " state LISTEN " in line)
 
 
-def listen(pair: Pair, *listeners: str | int) -> list[str]:
+def listen(pair: Pair, *listeners: str | int, threads: int | str = 8) -> list[str]:
     """Starts nfsd anew by netlink, and says where it listens."""
     pair.server.script("nfs-server", "stop")
-    shown = pair.server.output(guest_python("nfsd.py", 8, *listeners), timeout=120)
+    shown = pair.server.output(guest_python("nfsd.py", threads, *listeners), timeout=120)
     return sorted(shown.splitlines())
 
 
@@ -86,6 +86,27 @@ def test_netlink_asks_for_the_listener(pair: Pair, version: str) -> None:
     assert listen(pair, *BOTH_FAMILIES) == ["rdma 0.0.0.0 20049", "rdma :: 20049"]
     with mounted(pair, version):
         assert_a_file_gets_there(pair, "/mnt")
+    listen_as_before(pair)
+
+
+@pytest.mark.servers("7.3")
+@pytest.mark.versions("4.2")
+def test_threads_are_started_for_one_connection(pair: Pair, version: str) -> None:
+    """One thread runs, and there may be eight: the Calls of one client are reason enough to start more."""
+    def running() -> int:
+        return int(pair.server.output("pgrep -xc nfsd"))
+
+    listen(pair, *BOTH_FAMILIES, threads="1-8")
+    assert running() == 1
+    with mounted(pair, version), slow_function(pair.server, "nfsd4_proc_compound"):
+        command = fio_command("--directory=/mnt", "--direct=1", "--iodepth=16", "--rw=randrw", "--bs=4k", "--size=4M",
+                              jobs={"job": ""})
+        work = pair.client.spawn(command)
+        eventually(pair.server, "test $(pgrep -xc nfsd) -ge 7", 60)
+        assert running() <= 8
+        assert work.wait(300).status == 0
+    # The least number outlives the service.
+    listen(pair, *BOTH_FAMILIES, threads="0-8")
     listen_as_before(pair)
 
 
