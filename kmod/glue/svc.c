@@ -3,7 +3,6 @@
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/svc_xprt.h>
-#include <linux/version.h>
 
 #include "kernel/glue.h"
 
@@ -37,16 +36,6 @@ void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *addre
 	svc_xprt_set_remote(xprt, address, length_of(address));
 	rpc_set_port((struct sockaddr *)&xprt->xpt_remote, 0);
 	snprintf(xprt->xpt_remotebuf, sizeof(xprt->xpt_remotebuf), "%pISc", &xprt->xpt_remote);
-}
-
-u32 rpcordma_svc_threads(const struct svc_serv *server)
-{
-	/* Since 7.x sunrpc starts threads as it needs them, and sees a need only where Calls find no thread idle. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
-	return svc_serv_maxthreads(server);
-#else
-	return server->sv_nrthreads;
-#endif
 }
 
 void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *from)

@@ -129,8 +129,6 @@ void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct svc_xprt_class *xp
 /* For what the listener accepts. */
 void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct svc_xprt *listener);
 void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
-/* How many threads the service may have, also where not so many run at the moment. */
-u32 rpcordma_svc_threads(const struct svc_serv *server);
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
 

@@ -92,7 +92,8 @@ bool Backlog::wants_thread() noexcept
 {
 	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || reading_.size() >= most_reading_))
 		return false;
-	lacks_thread_ = threads_ >= share_of(rpcordma_svc_threads(field::svc_xprt::xpt_server(connection_.xprt())));
+	lacks_thread_ = threads_ >=
+			share_of(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(connection_.xprt())));
 	return !lacks_thread_;
 }
 
