@@ -57,7 +57,7 @@ demo:
 
 ## make check             check-build, -unit, -install, -peer, -nfs and -kunit, then one summary (FULL=1: at full count)
 check:
-	@scripts/setup build lab unit peer kernel
+	@scripts/setup build lab unit peer kernel root
 	@scripts/check
 
 ## make check-unit        unit tests of wire/ and proto/ on this machine, under ASan and UBSan, and a short fuzz run
@@ -67,17 +67,20 @@ check-unit:
 
 ## make check-nfs         NFS over the module, in virtual machines (CELL=...: those tests; RESUME=1: what has not passed)
 check-nfs:
-	@scripts/setup build lab
+	@scripts/setup build lab root
+	@scripts/root 13
 	@scripts/check-nfs
 
 ## make check-peer        the conformance tester: its own tests, and in virtual machines against the module
 check-peer:
-	@scripts/setup build lab peer
+	@scripts/setup build lab peer root
+	@scripts/root 13
 	@scripts/check-peer
 
 ## make check-build       that the module builds for each kernel here, without a warning
 check-build:
-	@scripts/setup build
+	@scripts/setup build root
+	@scripts/root 13
 	@scripts/check-build
 
 ## make check-kunit       KUnit suites in a virtual machine with a kernel that has KASAN, lockdep, kmemleak and more

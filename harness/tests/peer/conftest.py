@@ -2,7 +2,7 @@
 """Fixtures: one guest that is NFS server and client, for each kernel, and the peer in it.
 
 RPCORDMA_TRANSPORT=stock puts the kernel's own module in the place of ours. KERNELS="6.12 7.3" has these kernels in the
-place of 6.1 and 6.12. RPCORDMA_TEST_DEVICES="rxe siw" has the test kernel, with each of these devices, in the place of
+place of 7.3 and 6.12. RPCORDMA_TEST_DEVICES="rxe siw" has the test kernel, with each of these devices, in the place of
 Debian's kernels.
 """
 
@@ -27,7 +27,7 @@ from lab.solo import ROCE, Device, Solo  # noqa: E402
 
 TEST_DEVICES = os.environ.get("RPCORDMA_TEST_DEVICES", "").split()
 MACHINES = [f"test-{device}" for device in TEST_DEVICES] or [
-    f"linux{series}" for series in os.environ.get("KERNELS", "6.1 6.12").split()]
+    f"linux{series}" for series in os.environ.get("KERNELS", "7.3 6.12").split()]
 TRANSPORT = os.environ.get("RPCORDMA_TRANSPORT", OURS)
 LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}"
 KERNEL_LOG_LINES = 80
