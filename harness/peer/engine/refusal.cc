@@ -2,7 +2,6 @@
 //
 // What the responder answers with an error.
 
-#include "engine/direction.hh"
 #include "engine/responder.hh"
 
 namespace peer {
@@ -67,20 +66,13 @@ bool Responder::refuse_malformed(std::uint64_t number, const Message &message)
 	return true;
 }
 
-// Of version 2: an option, none of which is known here (section 3.1), and a Call whose header and RPC message disagree
-// (section 4.2.2). What says of itself that it is a Reply is nobody's Call.
+// Of version 2: a Call whose header and RPC message disagree (section 4.2.2). What says of itself that it is a Reply is
+// nobody's Call.
 bool Responder::refuse_message(std::uint64_t number, const Decoded &message)
 {
 	const Header &header = message.header;
-	const auto fault = direction_fault(message);
-	if (fault)
-		blame(number, *fault);
 	if (header.version != VERSION_2 || header.direction != DIRECTION_CALL)
 		return false;
-	if (header.type == RDMA2_OPTIONAL) {
-		refuse(number, header, ERR_INVAL_OPTION);
-		return true;
-	}
 	const bool lacks_call = header.type == RDMA_NOMSG ? header.reads.empty() : is_call(message.payload) != true;
 	if (lacks_call)
 		refuse(number, header, ERR_BAD_HEADER);

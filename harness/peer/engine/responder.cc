@@ -162,7 +162,9 @@ void Responder::take(std::uint64_t number, const Message &message)
 		return;
 	}
 	judge_type(number, decoded.header);
-	if (refuse_message(number, decoded))
+	if (const auto fault = direction_fault(decoded))
+		blame(number, *fault);
+	if (answer_option(number, decoded) || refuse_message(number, decoded))
 		return;
 	if (speaks(decoded.header.version) && is_call_message(decoded))
 		take_call_message(number, message, decoded);
@@ -367,6 +369,19 @@ Answer Responder::plan(const ArrivedCall &call, bool prefer_long)
 	answer.stream.insert(answer.stream.end(), rest.begin(), rest.end());
 	header.reply = place(*asked.reply, answer.reply_from, rest.size(), answer.placed);
 	return answer;
+}
+
+// Its XID is none of a Call's, whatever it is.
+bool Responder::answer_option(std::uint64_t number, const Decoded &message)
+{
+	const auto answer = answer_to_option(message, features);
+	if (!answer)
+		return false;
+	Frame frame;
+	frame.header = *answer;
+	frame.header.credits = connections_.at(number).credits;
+	send_beside(number, frame);
+	return true;
 }
 
 bool Responder::send(std::uint64_t number, const Answer &answer, bool with_data)

@@ -16,6 +16,7 @@
 #include "codec/private_data.hh"
 #include "engine/client.hh"
 #include "engine/frame.hh"
+#include "engine/option.hh"
 #include "service/service.hh"
 #include "verbs/verbs.hh"
 
@@ -87,6 +88,8 @@ class Responder {
 	Acceptance acceptance = usual_acceptance();
 	/// In which versions Calls are answered, each in its own, as far as the peer speaks them; what ERR_VERS says to others.
 	Versions versions;
+	/// Its OPTIONAL features.
+	Features features;
 
 	/// Serves until @done says so; false when the deadline passed first.
 	bool serve_until(const std::function<bool()> &done, Deadline deadline);
@@ -137,6 +140,7 @@ class Responder {
 	[[nodiscard]] bool speaks(std::uint32_t version) const noexcept;
 	[[nodiscard]] bool refuse_version(std::uint64_t number, const Message &message);
 	[[nodiscard]] bool refuse_malformed(std::uint64_t number, const Message &message);
+	[[nodiscard]] bool answer_option(std::uint64_t number, const Decoded &message);
 	[[nodiscard]] bool refuse_message(std::uint64_t number, const Decoded &message);
 	void refuse(std::uint64_t number, const Header &refused, std::uint32_t error);
 	void forget(std::uint64_t number, const Closed &end);
