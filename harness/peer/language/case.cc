@@ -99,6 +99,8 @@ bool parse_property(Case &parsed, const Line &line)
 		parsed.apart = text_of(rest);
 	else if (word == "nfs" && rest.size() == 1)
 		parsed.version = rest[0];
+	else if (word == "feature" && rest.size() == 1)
+		parsed.features.push_back(rest[0]);
 	else if (word == "protocol")
 		parse_protocol(parsed, line);
 	else

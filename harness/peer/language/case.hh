@@ -57,6 +57,8 @@ struct Case {
 	std::string version = "3";
 	/// The version of RPC-over-RDMA that its messages have, but for those that say otherwise.
 	std::uint32_t protocol = 1;
+	/// The OPTIONAL features that the peer has in it, by name.
+	std::vector<std::string> features;
 
 	std::vector<Step> steps;
 

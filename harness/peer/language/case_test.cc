@@ -45,6 +45,17 @@ TEST(CaseFile, HasAVersionOfTheProtocol)
 		EXPECT_THROW(protocol_of(line), ScriptError) << line;
 }
 
+TEST(CaseFile, HasFeaturesOfThePeer)
+{
+	const auto parse = [](const std::string &lines) {
+		return parse_case("server/x", "# RFC 8166, 3, MUST: title\n" + lines + "send null\n");
+	};
+	EXPECT_TRUE(parse("").features.empty());
+	EXPECT_EQ(parse("feature one\nfeature two\n").features, (std::vector<std::string>{"one", "two"}));
+	// It is no property then, and no step that there is.
+	EXPECT_EQ(parse("feature one two\n").steps.size(), 2U);
+}
+
 TEST(CaseFile, ThatIsWrongIsRefusedWithItsLine)
 {
 	const auto why = [](const char *text) -> std::string {

@@ -25,6 +25,8 @@ void Suite::expect(const Step &step)
 		expect_connection(words.at(2));
 	else if (what == "reply" || what == "error")
 		expect_reverse(step);
+	else if (what == "option")
+		expect_option(step);
 	else if (what == "dropped")
 		expect_dropped(words);
 	else if (what == "private")
@@ -214,6 +216,14 @@ void Suite::expect_reverse(const Step &step)
 	if (is_error && answer.decoded.header.error != evaluate(words.at(2), {}))
 		throw Violation("the RDMA_ERROR is another: " + describe(answer.decoded.header));
 	check_answer(step, answer);
+}
+
+void Suite::expect_option(const Step &step)
+{
+	const Decoded answer = decode_received(next_other("the answer to an option"));
+	check_option(answer, sent_, step.line.words, names());
+	check_all(
+		step.block, [&](const std::string &name) { return field(answer.header, name); }, names());
 }
 
 bool Suite::nothing_comes()

@@ -240,6 +240,9 @@ class Suite {
 	// direction
 	void expect_reverse(const Step &step);
 
+	// expect option TYPE [HEX]: what answers the one that was sent last
+	void expect_option(const Step &step);
+
 	// Until the client's operation has ended.
 	bool nothing_comes();
 

@@ -30,6 +30,7 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	begin_ = begin;
 	responder_.acceptance = usual_acceptance();
 	speak({.low = VERSION_1, .high = instance.test->protocol});
+	responder_.features = features_of(*instance.test);
 	const std::string which = instance.test->variable.empty() ? "" :
 								    instance.test->variable.substr(1) + " = " +
 									    std::to_string(instance.value) + ": ";

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/direction.hh"
+#include "engine/option.hh"
 #include "service/programs.hh"
 #include "suite/client_instance.hh"
 #include "suite/client_suite.hh"
@@ -32,6 +33,16 @@ class Failed : public std::runtime_error {
 
 class Negotiator {
     public:
+	// With these OPTIONAL features. Asks for @asked, options of its own, before the first Call of each connection.
+	Negotiator(const Features &features, const std::vector<Frame> &asked)
+		: features_(features)
+		, asked_(asked)
+	{
+	}
+
+	// What has come to its options.
+	[[nodiscard]] const std::vector<Header> &answers() const { return answers_; }
+
 	// Does what the client is given to do in this instance of a case, on a connection that begins with version 2.
 	void work(const Instance &instance)
 	{
@@ -89,6 +100,12 @@ class Negotiator {
 		connection_ = std::make_unique<Connection>(Connection::connect(
 			device_address(), PORT, {.private_data = encode(usual_private_data())}, soon()));
 		is_settled_ = false;
+		for (const Frame &option : asked_) {
+			const Event event =
+				(connection_->send(option.bytes(), {}, soon()), connection_->receive(soon()));
+			if (const auto *const message = std::get_if<Message>(&event))
+				answers_.push_back(decode(message->bytes).header);
+		}
 	}
 
 	void lost()
@@ -159,19 +176,12 @@ class Negotiator {
 		settle_for_version_1();
 	}
 
-	// An option that is not known gets its answer, and nothing else does.
+	// An option gets its answer, and nothing else does.
 	void take_other(ByteView message)
 	{
 		try {
-			const Header header = decode(message).header;
-			if (header.type != RDMA2_OPTIONAL || header.direction != DIRECTION_CALL)
-				return;
-			Header error;
-			error.xid = header.xid;
-			error.version = header.version;
-			error.type = RDMA_ERROR;
-			error.error = ERR_INVAL_OPTION;
-			connection_->send(encode(error), {}, soon());
+			if (const auto answer = answer_to_option(decode(message), features_))
+				connection_->send(encode(*answer), {}, soon());
 		} catch (const Malformed &) {
 		}
 	}
@@ -192,24 +202,35 @@ class Negotiator {
 		call(nfs3::symlink(++xid_, results, instance.name, text));
 	}
 
+	Features features_;
+	std::vector<Frame> asked_;
+	std::vector<Header> answers_;
 	std::unique_ptr<Connection> connection_;
 	std::uint32_t version_ = VERSION_2;
 	bool is_settled_ = false;
 	std::uint32_t xid_ = 1;
 };
 
-CaseResult run(const Case &test)
+// What a case comes to, and what the client's own options came to.
+struct Outcomes {
+	CaseResult result;
+	std::vector<Header> answers;
+};
+
+Outcomes run(const Case &test, const Features &features = {}, const std::vector<Frame> &asked = {})
 {
 	const std::vector<Case> cases = {test};
 	const std::vector<Instance> instances = instances_of(cases);
 	std::future<void> client;
-	CaseResult result;
+	Outcomes outcomes;
+	CaseResult &result = outcomes.result;
 	ClientHooks hooks;
 	hooks.ready = [&] {
 		client = std::async(std::launch::async, [&] {
-			Negotiator negotiator;
+			Negotiator negotiator(features, asked);
 			for (const Instance &instance : instances)
 				negotiator.work(instance);
+			outcomes.answers = negotiator.answers();
 		});
 	};
 	hooks.begun = [](const Case &) {};
@@ -221,7 +242,7 @@ CaseResult run(const Case &test)
 	} catch (const std::runtime_error &error) {
 		result.came += std::string("; the client: ") + error.what();
 	}
-	return result;
+	return outcomes;
 }
 
 // What it can be given to do.
@@ -238,12 +259,60 @@ TEST(VerbsNegotiation, CasesForClientsPassForOneThatSettlesTheVersion)
 		if (!is_within_its_power(test))
 			continue;
 		test.settle(false);
-		const CaseResult result = run(test);
+		const CaseResult result = run(test).result;
 		EXPECT_EQ(result.outcome, Outcome::passed) << test.name << ": " << result.came << "\n"
 							   << testing::PrintToString(result.trace);
 		passed += result.outcome == Outcome::passed;
 	}
 	EXPECT_GT(passed, 30U);
+}
+
+Case case_of(const std::string &lines)
+{
+	return parse_case("client/x", "# version-two-01, 3, MUST: title\nprotocol 2\nclient read 512\n" + lines);
+}
+
+void expect_outcome(Outcome outcome, const std::string &steps, const Features &features)
+{
+	const CaseResult result = run(case_of("on READ\n" + steps + "answer\nexpect client ok\n"), features).result;
+	EXPECT_EQ(result.outcome, outcome) << steps << result.came;
+}
+
+TEST(VerbsOptionForAClient, IsAnsweredWhereItHasTheFeature)
+{
+	const Features mirror = {feature_called("mirror")};
+	expect_outcome(Outcome::passed,
+		       "send option 0x4d495252 010203\nexpect option 0x4d495252 030201\n    optinfo.length = 3\n"
+		       "send option 0x4d495252\nexpect option 0x4d495252\n"
+		       "send option 0x4d495252 ff\nexpect error BAD_HEADER\n"
+		       "send option 0x4d495252 01\n    payload 00000000\nexpect error INVAL_OPTION\n",
+		       mirror);
+	expect_outcome(Outcome::failed, "send option 0x4d495252 0102\nexpect option 0x4d495252 0102\n", mirror);
+	expect_outcome(Outcome::failed, "send option 0x4d495252 01\nexpect error INVAL_OPTION\n", mirror);
+}
+
+TEST(VerbsOptionForAClient, IsRefusedWhereItHasNotTheFeature)
+{
+	expect_outcome(Outcome::passed, "send option 0x4d495252 01\nexpect error INVAL_OPTION\n", {});
+	expect_outcome(Outcome::failed, "send option 0x4d495252 01\nexpect option 0x4d495252 01\n", {});
+}
+
+TEST(VerbsOptionOfAClient, IsAnsweredInACaseThatNamesTheFeature)
+{
+	Frame option;
+	option.header = {.xid = 7, .version = VERSION_2, .type = RDMA2_OPTIONAL};
+	option.header.option = feature_called("mirror")->type;
+	option.header.option_info = {1, 2};
+	const std::string steps = "on READ\nanswer\nexpect client ok\n";
+	const Outcomes with = run(case_of("feature mirror\n" + steps), {}, {option});
+	EXPECT_EQ(with.result.outcome, Outcome::passed) << with.result.came;
+	ASSERT_EQ(with.answers.size(), 1U);
+	EXPECT_EQ(with.answers[0].type, RDMA2_OPTIONAL);
+	EXPECT_EQ(with.answers[0].option_info, (Bytes{2, 1}));
+	const Outcomes without = run(case_of(steps), {}, {option});
+	EXPECT_EQ(without.result.outcome, Outcome::passed) << without.result.came;
+	ASSERT_EQ(without.answers.size(), 1U);
+	EXPECT_EQ(without.answers[0].error, ERR_INVAL_OPTION);
 }
 
 } // namespace

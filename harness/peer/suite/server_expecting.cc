@@ -29,6 +29,8 @@ Event Run::next_event(Link &here, Awaited awaited)
 	do {
 		Event event = receive(here, deadline);
 		auto *const message = std::get_if<Message>(&event);
+		if (message && answer_option(here, *message))
+			continue;
 		if (!message || !is_reverse_call(here, *message))
 			return event;
 		if (answer_probe(here, *message))
@@ -73,12 +75,35 @@ bool Run::answer_probe(Link &here, const Message &message)
 	frame.payload = reply_to(call.header, *results);
 	frame.header.reply = call.header.reply;
 	write_reply(here, frame, false);
+	send_beside(here, frame);
+	return true;
+}
+
+bool Run::answer_option(Link &here, const Message &message)
+{
+	if (here.agreement.version != VERSION_2)
+		return false;
+	Frame frame;
+	try {
+		const auto answer = answer_to_option(decode(message.bytes), features_);
+		if (!answer)
+			return false;
+		frame.header = *answer;
+	} catch (const Malformed &) {
+		return false;
+	}
+	frame.header.credits = here.reverse_credits;
+	send_beside(here, frame);
+	return true;
+}
+
+void Run::send_beside(Link &here, const Frame &frame)
+{
 	const Bytes bytes = frame.bytes();
 	trace("-> " + describe_message(bytes));
 	const Transferred sent = here.connection->send(bytes, std::nullopt, patience_.deadline());
 	if (!sent.ok)
 		trace("   which failed: " + sent.status);
-	return true;
 }
 
 void Run::expect(const Step &step)
@@ -96,6 +121,8 @@ void Run::expect(const Step &step)
 		expect_refusal();
 	else if (what == "call")
 		expect_call(step);
+	else if (what == "option")
+		expect_option(step);
 	else if (what == "no-call")
 		expect_no_call();
 	else if (what == "dropped")
@@ -311,6 +338,17 @@ void Run::expect_no_call()
 			throw Violation("a Call came in the reverse direction: " +
 					describe_message(here.early_calls.front().bytes));
 	}
+}
+
+void Run::expect_option(const Step &step)
+{
+	const Message message = next_message(link(), "the answer to an option");
+	const Decoded answer = decode_received(message);
+	check_option(answer, sent_, step.line.words, names());
+	if (message.invalidated)
+		throw Violation("the answer invalidates a handle");
+	check_all(
+		step.block, [&](const std::string &name) { return field(answer.header, name); }, names());
 }
 
 void Run::expect_dropped_or(const std::optional<std::string> &error)

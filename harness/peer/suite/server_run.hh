@@ -48,6 +48,7 @@ class Run {
 		, server_(server)
 		, patience_(patience)
 		, result_(result)
+		, features_(features_of(test))
 		, xid_(first_xid())
 	{
 	}
@@ -184,6 +185,12 @@ class Run {
 	// more. "send again", and what is expected of the last message, are about those of the case.
 	bool answer_probe(Link &here, const Message &message);
 
+	// Whether it is a message of type OPTIONAL in the reverse direction.
+	bool answer_option(Link &here, const Message &message);
+
+	// What no step sends.
+	void send_beside(Link &here, const Frame &frame);
+
 	void expect(const Step &step);
 
 	// The Call among the outstanding ones that a message is for.
@@ -219,6 +226,9 @@ class Run {
 	// Not before many Calls have been answered, one after the other.
 	void expect_no_call();
 
+	// expect option TYPE [HEX]: what answers the one that was sent last
+	void expect_option(const Step &step);
+
 	// expect dropped [or CHUNK | BAD_HEADER | INVAL_OPTION]
 	void expect_dropped_or(const std::optional<std::string> &error);
 
@@ -242,6 +252,7 @@ class Run {
 	Export &server_;
 	Patience patience_;
 	CaseResult &result_;
+	Features features_;
 	std::uint32_t xid_;
 	std::map<std::string, Link> links_;
 	std::string current_ = "main";

@@ -85,6 +85,34 @@ Decoded decode_received(const Message &message)
 	}
 }
 
+Features features_of(const Case &test)
+{
+	Features features;
+	for (const std::string &name : test.features) {
+		features.push_back(feature_called(name));
+		if (!features.back())
+			throw ScriptError(test.name + ": the peer has no feature '" + name + "'");
+	}
+	return features;
+}
+
+void check_option(const Decoded &answer, const Header &sent, const Words &words, const Names &names)
+{
+	const Header &header = answer.header;
+	if (header.type != RDMA2_OPTIONAL || header.direction != DIRECTION_REPLY)
+		throw Violation("what came is no answer to an option: " + describe(header));
+	if (header.xid != sent.xid)
+		throw Violation("the answer has another XID than the option: " + describe(header));
+	if (header.credits == 0)
+		throw Violation("the answer grants no credit");
+	if (header.option != evaluate(words.at(2), names))
+		throw Violation("the answer is of another type: " + describe(header));
+	if (header.option_info != (words.size() > 3 ? bytes_of_hex(words[3]) : Bytes()))
+		throw Violation("the answer has other data");
+	if (!answer.payload.empty())
+		throw Violation("there are bytes behind the answer");
+}
+
 void check_rpc_status(bool accepted, std::uint32_t status, const std::string &name)
 {
 	static const std::map<std::string, std::uint32_t> STATUSES = {

@@ -12,6 +12,7 @@
 
 #include "codec/private_data.hh"
 #include "engine/frame.hh"
+#include "engine/option.hh"
 #include "engine/transaction.hh"
 #include "language/case.hh"
 #include "report/report.hh"
@@ -44,6 +45,11 @@ void check_all(const std::vector<Line> &lines,
 void check_private_data(ByteView received, const std::vector<Line> &lines, const Names &names);
 /// decode(), of what has come from the other end. Throws Violation.
 [[nodiscard]] Decoded decode_received(const Message &message);
+/// The features of the peer that a case names. Throws ScriptError.
+[[nodiscard]] Features features_of(const Case &test);
+/// "expect option TYPE [HEX]": that @answer is one to the option @sent, with this type and these data. Throws Violation,
+/// ScriptError.
+void check_option(const Decoded &answer, const Header &sent, const Words &words, const Names &names);
 /// Whether a Reply's status is the one with that name: "prog-unavail"... Throws Violation, ScriptError.
 void check_rpc_status(bool accepted, std::uint32_t status, const std::string &name);
 /// An RDMA operation has worked, or else failed at the other end, which may do no more than end the connection. One that

@@ -47,6 +47,42 @@ TEST(PrivateDataThatCame, IsComparedFieldByField)
 	EXPECT_THROW(check_private_data({}, {}, NAMES), Violation);
 }
 
+TEST(FeaturesOfACase, AreThoseOfThePeer)
+{
+	const auto features = [](const std::string &lines) {
+		return features_of(parse_case("client/x", "# RFC 8166, 3, MUST: title\n" + lines + "on READ\n"));
+	};
+	EXPECT_EQ(features(""), Features());
+	EXPECT_EQ(features("feature mirror\n"), Features{feature_called("mirror")});
+	EXPECT_THROW(features("feature mirror\nfeature window\n"), ScriptError);
+}
+
+TEST(AnswerToAnOption, HasToBeTheOneThatIsNamed)
+{
+	const Header sent = {.xid = 5, .version = VERSION_2};
+	Decoded right;
+	right.header = {.xid = 5, .version = VERSION_2, .credits = 1, .type = RDMA2_OPTIONAL};
+	right.header.direction = DIRECTION_REPLY;
+	right.header.option = 8;
+	right.header.option_info = {1, 2};
+	const Words words = {"expect", "option", "n+1", "0102"};
+	EXPECT_NO_THROW(check_option(right, sent, words, NAMES));
+	EXPECT_THROW(check_option(right, sent, {"expect", "option", "n", "0102"}, NAMES), Violation);
+	EXPECT_THROW(check_option(right, sent, {"expect", "option", "n+1"}, NAMES), Violation);
+	EXPECT_THROW(check_option(right, sent, {"expect", "option", "n+1", "01"}, NAMES), Violation);
+	EXPECT_THROW(check_option(right, sent, {"expect", "option", "n+1", "010"}, NAMES), ScriptError);
+	const auto expect_violation = [&](const std::function<void(Decoded &)> &change) {
+		Decoded wrong = right;
+		change(wrong);
+		EXPECT_THROW(check_option(wrong, sent, words, NAMES), Violation);
+	};
+	expect_violation([](Decoded &answer) { answer.header.type = RDMA_ERROR; });
+	expect_violation([](Decoded &answer) { answer.header.direction = DIRECTION_CALL; });
+	expect_violation([](Decoded &answer) { answer.header.xid = 6; });
+	expect_violation([](Decoded &answer) { answer.header.credits = 0; });
+	expect_violation([](Decoded &answer) { answer.payload = {0}; });
+}
+
 TEST(RpcStatus, HasToBeTheOneThatIsNamed)
 {
 	EXPECT_NO_THROW(check_rpc_status(true, RPC_SUCCESS, "success"));
