@@ -50,6 +50,11 @@ install-peer:
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
 
+## make package           the Debian packages rpcordma-dkms and rpcordma-peer, into build/packages
+package:
+	@scripts/setup peer package
+	@scripts/package
+
 ## make demo              in a virtual machine: mount NFS over soft-RoCE, copy and verify files, show what moved
 demo:
 	@scripts/setup build lab
