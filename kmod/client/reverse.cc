@@ -321,8 +321,10 @@ void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 		size = fill_unserved(call, credits, buffer->bytes());
 		break;
 	case Refusal::option:
-		size = request.option() ? size_of(proto::answer_option(buffer->bytes(), *request.option(), credits)) :
-					  refused(proto::Refusal::option);
+		if (const auto &option = request.option())
+			size = size_of(proto::answer_option(buffer->bytes(), *option, credits));
+		else
+			size = refused(proto::Refusal::option);
 		break;
 	}
 	/* Where it fails, the connection is being closed. */

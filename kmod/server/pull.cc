@@ -10,8 +10,6 @@
 
 namespace rpcordma::server {
 
-namespace field = kernel::field;
-
 namespace {
 
 std::uint32_t pages_for(std::uint32_t size) noexcept
