@@ -15,7 +15,8 @@ void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropp
 {
 	const auto size = static_cast<u32>(buffer.message().size());
 
-	proto::tell_of_refusal(buffer.message());
+	if (reason == proto::Dropped::option_error)
+		proto::tell_of_refusal(buffer.message());
 	transport.statistics().bad_replies++;
 	rpcordma_trace_message_dropped(transport.peer(), size, name_of(reason));
 	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", transport.peer(), size, name_of(reason));

@@ -84,13 +84,9 @@ std::uint32_t ReverseResponder::begin_connection() noexcept
  * responder that no answer comes (rfc5666bis-04, 5.5.4). */
 void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexcept
 {
-	if (!take_credit())
-		return trace_dropped(owner_, call.xid, "credits or memory");
-	ReverseRequest *const request = hold(message);
-	if (!request) {
-		trace_dropped(owner_, call.xid, "credits or memory");
-		return owner_.give_up(no_memory);
-	}
+	ReverseRequest *const request = begin(call.xid, message);
+	if (!request)
+		return;
 	const wire::Chunks &chunks = request->call().chunks;
 	if (chunks.any() && sessions_.load() == 0)
 		return refuse(*request, Refusal::chunks, "chunks for nobody");
@@ -114,17 +110,25 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 
 void ReverseResponder::take_option(wire::Xid xid, wire::Bytes message) noexcept
 {
-	if (!take_credit())
-		return trace_dropped(owner_, xid, "credits or memory");
-	ReverseRequest *const request = hold(message);
-	if (!request) {
-		trace_dropped(owner_, xid, "credits or memory");
-		return owner_.give_up(no_memory);
-	}
+	ReverseRequest *const request = begin(xid, message);
+	if (!request)
+		return;
 	if (!request->option())
 		trace_dropped(owner_, xid, "unknown option");
 	request->refusal_ = Refusal::option;
 	wait_for_room(*request, State::refused);
+}
+
+/* Null where the message is dropped. */
+ReverseRequest *ReverseResponder::begin(wire::Xid xid, wire::Bytes message) noexcept
+{
+	const bool has_credit = take_credit();
+	ReverseRequest *const request = has_credit ? hold(message) : nullptr;
+	if (!request)
+		trace_dropped(owner_, xid, "credits or memory");
+	if (has_credit && !request)
+		owner_.give_up(no_memory);
+	return request;
 }
 
 bool ReverseResponder::take_credit() noexcept

@@ -73,6 +73,7 @@ class ReverseResponder {
 	}
 	/* As long as no service has awaited Calls on this connection, one that is answered with an error. */
 	[[nodiscard]] std::uint32_t grant() const noexcept { return awaited_.load() ? reverse_credits : 1; }
+	[[nodiscard]] ReverseRequest *begin(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
 	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] ReverseRequest *hold(wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
