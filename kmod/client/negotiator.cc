@@ -15,7 +15,7 @@ namespace field = kernel::field;
 namespace {
 
 /* How long the first Call may be without any answer. */
-constexpr unsigned long patience = 5 * kernel::HZ;
+constexpr unsigned long first_reply_within = 5 * kernel::HZ;
 
 /* What responders have turned out to speak, for the transports of all mounts. */
 struct Known : kernel::Heap {
@@ -119,7 +119,7 @@ void Negotiator::keep(wire::Xid xid, wire::Bytes message) noexcept
 	negotiation_.sent(xid);
 	first_size_ = std::min(message.size(), first_.size());
 	__builtin_memcpy(first_.data(), message.data(), first_size_);
-	(void)rpcordma_queue_delayed_work(patience_.get(), patience);
+	(void)rpcordma_queue_delayed_work(patience_.get(), first_reply_within);
 }
 
 /* What takes no Call of the version may have dropped it. */

@@ -16,5 +16,13 @@ using s64 = long long;
 
 using __be32 = u32;
 
+/* The kernel's word for a function that something outside of the compiled source calls: with -fwhole-program the compiler
+ * takes all others for its own. */
+#if __has_cpp_attribute(gnu::externally_visible)
+#define __visible __attribute__((externally_visible))
+#else
+#define __visible
+#endif
+
 using size_t = std::size_t;
 using gfp_t = unsigned int;

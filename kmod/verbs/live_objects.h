@@ -3,16 +3,16 @@
 #ifndef RPCORDMA_VERBS_LIVE_OBJECTS_H
 #define RPCORDMA_VERBS_LIVE_OBJECTS_H
 
+#include "kernel/glue.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct seq_file;
-
 /* How many objects of each kind there are: a line for each, "NAME COUNT". Returns 0. */
-int rpcordma_live_objects_show(struct seq_file *file, void *unused);
+__visible int rpcordma_live_objects_show(struct seq_file *file, void *unused);
 /* Logs each kind of which some are left. */
-void rpcordma_log_leaks(void);
+__visible void rpcordma_log_leaks(void);
 
 #ifdef __cplusplus
 }
