@@ -3,8 +3,9 @@
 # C++ under Kbuild: rule_cxx_o_cc makes an object of a .cc file. The compiler is the kernel's own $(CC), whose driver
 # runs cc1plus for .cc files; code generation is the kernel's, dialect and warnings are ours.
 
-# The kernel's C command line without its dialect and its warnings (but with what only looks like a warning).
-cxx-from-c = $(filter-out -std=% -W%, $(1)) \
+# The kernel's C command line without its dialect and its warnings (but with what only looks like a warning). libstdc++ has
+# functions of long double, which Clang does not even read without the 80387; GCC fails where somebody calls one.
+cxx-from-c = $(filter-out -std=% -W% $(if $(CONFIG_CC_IS_CLANG),-mno-80387 -mno-fp-ret-in-387), $(1)) \
 	     $(filter -Wa$(comma)% -Wp$(comma)% -Wframe-larger-than=%, $(1))
 
 # -fbuiltin gives memcpy and its like back to the optimiser, which -ffreestanding takes away.
@@ -12,10 +13,12 @@ cxx-from-c = $(filter-out -std=% -W%, $(1)) \
 # runs off its end. A kernel with UBSAN has a function for that, and for what else it finds: there nothing traps.
 # No .cold parts: objtool of 6.1 fails for those of functions with long names.
 # What is declared inline is inlined as with -O3: a cursor over a message is nothing but such functions.
-cxx-dialect := -std=gnu++2b -ffreestanding -fbuiltin -fno-exceptions -fno-rtti -fno-gnu-unique \
-	       -fsanitize=unreachable $(if $(CONFIG_UBSAN),,-fsanitize-undefined-trap-on-error) \
-	       -fno-reorder-blocks-and-partition \
+cxx-dialect := -std=gnu++2b -ffreestanding -fbuiltin -fno-exceptions -fno-rtti \
+	       -fsanitize=unreachable $(if $(CONFIG_UBSAN),,-fsanitize-undefined-trap-on-error)
+ifdef CONFIG_CC_IS_GCC
+cxx-dialect += -fno-gnu-unique -fno-reorder-blocks-and-partition \
 	       --param=max-inline-insns-single=200 --param=inline-min-speedup=15
+endif
 
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \
 		-Wsuggest-override -Wdeprecated-copy-dtor -Wmissing-declarations -Werror=return-type -Werror=date-time
@@ -24,7 +27,7 @@ cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virt
 cxx-debug := -g1
 
 # No header of the C library: the C++ and the compiler's directories only, after our few stand-ins.
-cxx-system-dirs := $(shell $(CC) -xc++ -E -Wp,-v /dev/null 2>&1 | sed -n '/^ .*\/\(c++\|gcc\)\//p')
+cxx-system-dirs := $(shell $(CC) -xc++ -E -Wp,-v /dev/null 2>&1 | sed -n '/^ .*\/\(c++\|gcc\|clang\)\//p')
 cxx-include := -nostdinc -isystem $(src)/kmod/freestanding $(addprefix -isystem ,$(cxx-system-dirs)) \
 	       -include $(src)/kmod/freestanding/freestanding.hh
 
