@@ -117,7 +117,7 @@ int rpcordma_sysctls_register(void)
 {
 	client_header = register_sysctl("sunrpc", client_table);
 	server_header = register_sysctl("sunrpc/svc_rdma", server_table);
-	if (client_header && server_header)
+	if ((client_header && server_header) || !IS_ENABLED(CONFIG_SYSCTL))
 		return 0;
 	rpcordma_sysctls_unregister();
 	return -ENOMEM;
