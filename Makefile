@@ -40,7 +40,7 @@ install: all
 uninstall:
 	@scripts/install uninstall '$(KVER)'
 
-## make install-peer      the conformance tester, its cases and man pages (PREFIX=/usr/local, DESTDIR=)
+## make install-peer      the conformance tester, its cases, man pages and completion for bash (PREFIX=/usr/local, DESTDIR=)
 PREFIX ?= /usr/local
 peer-cases := $(PREFIX)/share/rpcordma-peer/cases
 install-peer:
@@ -49,6 +49,7 @@ install-peer:
 	cd harness/peer && find cases -name '*.case' -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/)$(PREFIX)/share/rpcordma-peer/{}' ';'
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
+	install -D -m 644 harness/peer/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordma-peer'
 
 ## make package           the Debian packages rpcordma-dkms and rpcordma-peer, into build/packages
 package:

@@ -2,6 +2,8 @@
 
 #include "command/exchange.hh"
 
+#include <algorithm>
+
 #include "engine/client.hh"
 
 namespace peer {

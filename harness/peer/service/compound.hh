@@ -3,6 +3,7 @@
 /// One COMPOUND of NFS version 4.1 (RFC 8881, section 16.2), as it is served.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>

@@ -4,6 +4,8 @@
 
 #include "service/nfs4_attributes.hh"
 
+#include <algorithm>
+
 #include "service/compound.hh"
 
 namespace peer {

@@ -4,6 +4,8 @@
 
 #include "service/compound.hh"
 
+#include <algorithm>
+
 namespace peer {
 
 namespace {

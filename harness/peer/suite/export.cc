@@ -2,6 +2,8 @@
 
 #include "suite/export.hh"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace peer {

@@ -2,6 +2,7 @@
 
 #include "suite/server_case.hh"
 
+#include <algorithm>
 #include <utility>
 
 #include "suite/server_run.hh"

@@ -2,6 +2,7 @@
 
 #include "verbs/cm.hh"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <netdb.h>
