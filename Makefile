@@ -10,7 +10,7 @@ out := $(CURDIR)/build/$(KVER)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
-	check-peer check-install bench fuzz lint format vm compile_commands.json clean help
+	check-peer check-install check-packages bench fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
 all:
@@ -51,9 +51,9 @@ install-peer:
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
 	install -D -m 644 harness/peer/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordma-peer'
 
-## make package           the Debian packages rpcordma-dkms and rpcordma-peer, into build/packages
+## make package           the Debian packages, in clean roots of Debian 12 and 13, into build/packages/RELEASE
 package:
-	@scripts/setup peer package
+	@scripts/setup root
 	@scripts/package
 
 ## make demo              in a virtual machine: mount NFS over soft-RoCE, copy and verify files, show what moved
@@ -108,6 +108,11 @@ check-sanitized:
 check-install:
 	@scripts/setup build lab
 	@scripts/check-install
+
+## make check-packages    the Debian packages: installed, upgraded with the kernel, and purged (RELEASES=13: only there)
+check-packages:
+	@scripts/setup build lab root
+	@scripts/check-packages
 
 ## make bench             instructions per NFS operation, ours and the in-tree module's, and their ratio
 bench:

@@ -20,8 +20,9 @@ from lab.errors import CommandFailed, GuestDied, LabError, LabTimeout, WrongCloc
 from lab.kernel import Kernel
 from lab.kernel_log import KernelMessage, complaints_in
 from lab.module import guest_module
-from lab.paths import GUEST_SCRIPTS
+from lab.paths import CHECKOUT, GUEST_SCRIPTS
 from lab.run import SIDE_BY_SIDE
+from lab.system import guest_root
 
 BOOT_SECONDS = 180
 # For so long a clock is looked at, and it may be so far out. One that is wrong is so by a factor: on a busy host a
@@ -86,6 +87,8 @@ class Hardware:
     """What a guest is made of, apart from its kernel."""
 
     memory: str = "1G"
+    # Whose user space it has.
+    root: Path = field(default_factory=guest_root)
     # Two machines of two, side by side on two processors, wait for their own locks: no faster than one after the other.
     processors: int = 1 if SIDE_BY_SIDE else 2
     # QEMU's options for the processors, where they shall not be the fastest that work here.
@@ -99,7 +102,7 @@ class Hardware:
 
 
 class Guest:
-    """A virtual machine whose root is this machine's, read-only below a layer of its own."""
+    """A virtual machine whose root is this machine's, or that of another Debian, read-only below a layer of its own."""
 
     def __init__(self, name: str, kernel: Kernel, logs: Path, hardware: Hardware | None = None):
         self.name = name
@@ -207,8 +210,7 @@ class Guest:
             "-display", "none", "-smp", f"{hardware.processors},sockets={hardware.processors}", "-m", hardware.memory,
             "-kernel", str(self.kernel.image), "-initrd", str(self._initramfs()),
             "-append", self._kernel_command_line(),
-            "-virtfs", "local,path=/,mount_tag=hostroot,security_model=none,readonly=on,"
-                       "multidevs=remap",
+            *self._shared_directory(hardware.root, "hostroot"),
             "-device", "virtio-rng-pci",
             "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=agent,fd={channel}",
@@ -222,7 +224,24 @@ class Guest:
         for index, disk in enumerate(hardware.disks):
             command += ["-drive", f"if=none,id=disk{index},file={disk},format=raw,cache=unsafe",
                         "-device", f"virtio-blk-pci,drive=disk{index}"]
+        for tag, (directory, _) in self._shares().items():
+            command += self._shared_directory(directory, tag)
         return command + hardware.network
+
+    @staticmethod
+    def _shared_directory(directory: Path, tag: str) -> list[str]:
+        return ["-virtfs", f"local,path={directory},mount_tag={tag},security_model=none,readonly=on,multidevs=remap"]
+
+    def _shares(self) -> dict[str, tuple[Path, Path]]:
+        """What the root lacks, by the tag under which the guest asks for it: the directory, and where it is there."""
+        root, kernel = self.hardware.root, self.kernel
+        shares = {}
+        if root != Path("/"):
+            shares["checkout"] = (CHECKOUT, CHECKOUT)
+        modules = Path("lib/modules") / kernel.release
+        if kernel.modules.resolve() != (root / modules).resolve():
+            shares["modules"] = (kernel.modules, "/" / modules)
+        return shares
 
     def _initramfs(self) -> Path:
         return self.kernel.initramfs([guest_module(self.kernel, SURVIVES_QEMU)])
@@ -240,7 +259,7 @@ class Guest:
             # The others join when SURVIVES_QEMU is loaded: until then one that changes code would kill another.
             "maxcpus=1",
             f"lab.init={GUEST_SCRIPTS / 'init'} lab.name={self.name}",
-            "" if self.kernel.is_installed else f"lab.modules={self.kernel.modules}",
+            *(f"lab.share={tag}:{place}" for tag, (_, place) in self._shares().items()),
             self.kernel.options, self.hardware.kernel_options])
 
     # Commands

@@ -13,12 +13,13 @@ from pathlib import Path
 
 from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
 from lab.run import FULL
+from lab.system import directory_of
 
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 # Every file in an initramfs made here has this time, so that equal contents are equal bytes.
 EPOCH = 0
-# The releases of Debian, other than this machine's, whose kernels can be had: scripts/root.
+# The roots of scripts/root whose kernels can be had beside this machine's.
 ROOTS = ("13",)
 
 
@@ -31,8 +32,8 @@ class Kernel:
     modules: Path
     # What it wants to be told on its command line.
     options: str = ""
-    # The Debian release in whose root it is, and modules for it are built: None for the machine's own.
-    debian: str | None = None
+    # The root of scripts/root that it is in, and modules for it are built in: None for this machine's own.
+    root: str | None = None
     # Full of detectors, and slow.
     is_test: bool = False
 
@@ -67,18 +68,13 @@ class Kernel:
         return " ".join(options if flavour == "kcsan" else ["pci=noacpi", "kasan_multi_shot", *options])
 
     @property
-    def is_installed(self) -> bool:
-        """Whether a guest finds its modules where the host has them."""
-        return self.modules == Path("/lib/modules") / self.release
-
-    @property
     def headers(self) -> Path:
         """What modules are built with, as the commands of build_command() see it."""
-        return Path("/lib/modules") / self.release / "build" if self.debian else self.modules / "build"
+        return Path("/lib/modules") / self.release / "build" if self.root else self.modules / "build"
 
     def build_command(self, *command: str | Path) -> list[str | Path]:
         """The command, with the tools that modules for this kernel are built with. To be run in the checkout."""
-        return [CHECKOUT / "scripts" / "root", self.debian, "run", *command] if self.debian else list(command)
+        return [CHECKOUT / "scripts" / "root", self.root, "run", *command] if self.root else list(command)
 
     @property
     def series(self) -> str:
@@ -97,13 +93,15 @@ class Kernel:
 
     @classmethod
     def _in_roots(cls) -> list["Kernel"]:
+        return [kernel for name in ROOTS if (directory := directory_of(name)) for kernel in cls.all_in(directory, name)]
+
+    @classmethod
+    def all_in(cls, directory: Path, name: str) -> list["Kernel"]:
+        """The kernels that are installed in a root, by what scripts/root knows it as."""
         kernels = []
-        for debian in ROOTS:
-            found = subprocess.run([CHECKOUT / "scripts" / "root", debian, "path"], stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, text=True, check=False)
-            if found.returncode == 0:
-                for image in Path(found.stdout.strip()).glob("usr/lib/modules/*/vmlinuz"):
-                    kernels.append(cls(image.parent.name, image, image.parent, debian=debian))
+        for modules in (directory / "usr/lib/modules").iterdir():
+            images = [modules / "vmlinuz", directory / "boot" / f"vmlinuz-{modules.name}"]
+            kernels += [cls(modules.name, image, modules, root=name) for image in images if image.exists()][:1]
         return kernels
 
     @staticmethod

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lab.paths import CHECKOUT
+from lab.system import SYSTEM
 
 RESULTS = CHECKOUT / "build" / "results"
 
@@ -30,10 +31,12 @@ def name_of(nodeid: str) -> tuple[str, str]:
 
 def latest(full: bool, stock: bool = False, commit: str = "") -> dict[tuple[str, str], Record]:
     """The latest outcome of each test and cell, of runs at full count or also of others, with the
-    kernel's own module in the place of ours or without it, and of a commit that begins so."""
+    kernel's own module in the place of ours or without it, and of a commit that begins so. The guests'
+    user space was the one that this run has."""
     return {(record["test"], record["where"]): record
             for record in sorted(read(), key=lambda record: record["time"])
             if ("stock" in (record["client"], record.get("server"))) == stock
+            and record.get("system", "") == SYSTEM
             and record["commit"].startswith(commit) and (record["full"] or not full)}
 
 

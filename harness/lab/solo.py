@@ -35,12 +35,15 @@ class Solo(Machines):
 
     ADDRESS = "10.9.0.1"
 
-    def __init__(self, kernel: Kernel, logs: Path, transport: str = OURS, device: Device = ROCE):
+    def __init__(self, kernel: Kernel, logs: Path, transport: str = OURS, device: Device = ROCE,
+                 root: Path | None = None):
         self.transport = transport
         self.device = device
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
         disks = [] if kernel.is_test else make_disks(self._directory)
-        self.guest = Guest("solo", kernel, logs, Hardware(memory="1536M", disks=disks))
+        hardware = Hardware(memory="1536M", disks=disks)
+        hardware.root = root or hardware.root
+        self.guest = Guest("solo", kernel, logs, hardware)
 
     @property
     def guests(self) -> tuple[Guest]:

@@ -8,6 +8,7 @@ much is run:
     CELLS=usual                          with FULL=1, the cells of a run without it
     RESUME=1                             only what has not passed yet; with FULL=1, at full count
     KERNELS="6.12 7.3"                   all pairs of these kernels
+    SYSTEM=13                            guests with the user space of that Debian release
     RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the place of ours in clients,
     RPCORDMA_SERVER_TRANSPORT=stock      in servers, to try the tests
 """
@@ -30,6 +31,7 @@ from lab import Kernel, Pair, results  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
 from lab.run import EVERY_CELL, FULL, SIDE_BY_SIDE, commit, switched_on  # noqa: E402
+from lab.system import SYSTEM  # noqa: E402
 
 # What stands for our transport in clients, and in servers.
 CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
@@ -270,7 +272,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     results.keep(STARTED, {
         "test": test, "where": where, "outcome": report.outcome,
         "seconds": round(report.duration, 1), "full": FULL, "client": CLIENT_TRANSPORT,
-        "server": SERVER_TRANSPORT, "commit": commit(),
+        "server": SERVER_TRANSPORT, "system": SYSTEM, "commit": commit(),
         "time": time.strftime("%Y-%m-%d %H:%M:%S")})
     if report.failed:
         # Here at once, while pytest shows it when all tests have run.
