@@ -21,6 +21,9 @@ rpcordma_kunit-y := $(kunit-cxx-y) $(kunit-c-y) kunit/core.o
 kunit-suites := $(sort $(patsubst %_test,rpcordma_%,$(basename $(notdir $(kunit-unit-y) $(kunit-own-y)))))
 CFLAGS_kunit/glue/suites.o := -DRPCORDMA_KUNIT_SUITES='"$(kunit-suites)"'
 
+# KUnit changed with Linux 6.18.
+ccflags-y += $(if $(shell [ $$(($(VERSION) * 1000 + $(PATCHLEVEL))) -lt 6018 ] || echo newer),-DRPCORDMA_KUNIT_PASSES_TEST)
+
 # Tests need not be fast, but many expectations in one function take much stack.
 $(addprefix $(obj)/,$(kunit-cxx-y)): private cxxflags-y += -I$(src)/kunit/hosted -O1 -Wno-frame-larger-than \
 							-Wno-missing-declarations

@@ -48,9 +48,10 @@ class Kernel:
         return found[-1]
 
     @classmethod
-    def test(cls, flavour: str = "debug") -> "Kernel":
-        """The test kernel, which has been built."""
-        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour],
+    def test(cls, flavour: str = "debug", sources: str = "6.12") -> "Kernel":
+        """The test kernel of those sources, which has been built."""
+        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour,
+                                "--sources", sources],
                                stdout=subprocess.PIPE, text=True, check=False)
         if found.returncode != 0:
             raise FileNotFoundError("no test kernel: scripts/test-kernel builds it")

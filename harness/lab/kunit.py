@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from lab.detectors import SCAN_SECONDS, dma_errors, forget_leaks, leaks
 from lab.errors import GuestDied, LabError
@@ -15,6 +16,7 @@ from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.module import build_module
 from lab.paths import CHECKOUT, LOGS
+from lab.run import FULL
 
 SUITE_PREFIX = "rpcordma_"
 RESULTS = "/sys/kernel/debug/kunit"
@@ -129,6 +131,13 @@ class Run:
             self.failed += suite.failed
 
 
+class Counts(NamedTuple):
+    """Of tests."""
+
+    passed: int = 0
+    failed: int = 0
+
+
 def objects_of(text: str) -> set[str]:
     """The names of object files in a text that the build wrote."""
     return set(re.findall(r"\S+\.o\b", text))
@@ -145,40 +154,50 @@ def foreign_objects(build: Path) -> list[str]:
             + [f"{name} is not in rpcordma_kunit.ko" for name in sorted(core - tested)])
 
 
-def build_kernel(flavour: str) -> bool:
+def build_kernel(flavour: str, sources: str) -> bool:
     """Builds the test kernel where it is not in the cache, which takes ten minutes."""
-    built = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "build", "--flavour", flavour], check=False)
+    built = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "build", "--flavour", flavour, "--sources", sources],
+                           check=False)
     return built.returncode == 0
 
 
-def main() -> int:
-    """Builds, boots, runs, and prints N passed, N failed."""
-    parser = argparse.ArgumentParser(prog="check-kunit", description=__doc__)
-    parser.add_argument("--flavour", choices=["debug", "kcsan"], default="debug")
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="such as header send_queue")
-    arguments = parser.parse_args()
-
-    if not build_kernel(arguments.flavour):
-        print("0 passed, 1 failed")
-        return 1
+def check(flavour: str, sources: str, chosen: list[str]) -> Counts:
+    """Builds, boots and runs, with the kernel of those sources."""
+    if not build_kernel(flavour, sources):
+        return Counts(failed=1)
     start = time.monotonic()
-    kernel = Kernel.test(arguments.flavour)
+    kernel = Kernel.test(flavour, sources)
     build = CHECKOUT / "build" / kernel.release
     build_module(kernel)
     logs = LOGS / time.strftime("kunit-%Y%m%d-%H%M%S")
-    chosen = [SUITE_PREFIX + name for name in arguments.suites]
     run = Run(kernel, build / "rpcordma_kunit.ko", logs, chosen)
     run.expect("the objects of rpcordma.ko are tested", foreign_objects(build))
     try:
-        run.all(arguments.flavour == "debug")
+        run.all(flavour == "debug")
     except (LabError, GuestDied) as error:
         print(f"check-kunit: {error}")
         run.failed += 1
     finally:
         run.guest.kill()
     print(f"check-kunit: {time.monotonic() - start:.0f} s; logs: {logs.relative_to(CHECKOUT)}")
-    print(f"{run.passed} passed, {run.failed} failed")
-    return 1 if run.failed else 0
+    return Counts(run.passed, run.failed)
+
+
+def main() -> int:
+    """Prints N passed, N failed."""
+    parser = argparse.ArgumentParser(prog="check-kunit", description=__doc__)
+    parser.add_argument("--flavour", choices=["debug", "kcsan"], default="debug")
+    parser.add_argument("--sources", metavar="SERIES", action="append",
+                        help="of the kernel: 6.12 or 7.3, or both (the default is 6.12, and both with FULL=1)")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="such as header send_queue")
+    arguments = parser.parse_args()
+
+    chosen = [SUITE_PREFIX + name for name in arguments.suites]
+    every = [check(arguments.flavour, sources, chosen)
+             for sources in arguments.sources or (["6.12", "7.3"] if FULL else ["6.12"])]
+    failed = sum(counts.failed for counts in every)
+    print(f"{sum(counts.passed for counts in every)} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <linux/platform_device.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <rdma/ib_verbs.h>
 
 #include "kunit/glue/dma.h"
@@ -260,6 +261,9 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 }
 
 static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 address, int access,
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+				 struct ib_dmah *hint,
+#endif
 				 struct ib_udata *data)
 {
 	return ERR_PTR(-EOPNOTSUPP);

@@ -9,6 +9,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 
 #include "kunit/glue/dma.h"
 
@@ -121,17 +122,25 @@ static void remove_mapping(struct fake_dma *dma, u64 address, size_t size)
 	kfree(mapping);
 }
 
-static dma_addr_t map_page(struct device *device, struct page *page, unsigned long offset, size_t size,
-			   enum dma_data_direction direction, unsigned long attributes)
+static dma_addr_t map_physical(struct device *device, phys_addr_t address, size_t size,
+			       enum dma_data_direction direction, unsigned long attributes)
 {
 	struct fake_dma *dma = dma_of(device);
 
 	if (fake_fails(&dma->fail_nth))
 		return DMA_MAPPING_ERROR;
-	return add_mapping(dma, page_address(page) + offset, size, direction);
+	return add_mapping(dma, phys_to_virt(address), size, direction);
 }
 
-static void unmap_page(struct device *device, dma_addr_t address, size_t size, enum dma_data_direction direction,
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+static dma_addr_t map_page(struct device *device, struct page *page, unsigned long offset, size_t size,
+			   enum dma_data_direction direction, unsigned long attributes)
+{
+	return map_physical(device, page_to_phys(page) + offset, size, direction, attributes);
+}
+#endif
+
+static void unmap_one(struct device *device, dma_addr_t address, size_t size, enum dma_data_direction direction,
 		       unsigned long attributes)
 {
 	remove_mapping(dma_of(device), address, size);
@@ -199,8 +208,13 @@ static void sync_for_device(struct device *device, dma_addr_t address, size_t si
 }
 
 static const struct dma_map_ops fake_dma_ops = {
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
 	.map_page = map_page,
-	.unmap_page = unmap_page,
+	.unmap_page = unmap_one,
+#else
+	.map_phys = map_physical,
+	.unmap_phys = unmap_one,
+#endif
 	.map_sg = map_list,
 	.unmap_sg = unmap_list,
 	.sync_single_for_cpu = sync_for_cpu,

@@ -5,6 +5,14 @@
 
 struct kunit;
 
+/* What newer kernels pass, too, where they ask for a parameter: the first in a function's list. Defined by kunit.mk, because
+ * C++ has no header of the kernel's. */
+#ifdef RPCORDMA_KUNIT_PASSES_TEST
+#define RPCORDMA_KUNIT_FOR_TEST struct kunit *,
+#else
+#define RPCORDMA_KUNIT_FOR_TEST
+#endif
+
 /* A case, known by a pointer to it in the section of that name. */
 struct rpcordma_kunit_case {
 	/* The case's suite is named after its file. */
@@ -13,7 +21,7 @@ struct rpcordma_kunit_case {
 	const char *name;
 	void (*run)(struct kunit *test);
 	/* Null, or what gives one parameter after the other. */
-	const void *(*next)(const void *previous, char *description);
+	const void *(*next)(RPCORDMA_KUNIT_FOR_TEST const void *previous, char *description);
 };
 
 #define RPCORDMA_KUNIT_CASES ".rpcordma_kunit_cases"

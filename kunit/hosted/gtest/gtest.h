@@ -153,7 +153,7 @@ template <typename T> void run(struct kunit *)
 }
 
 /* What KUnit asks for the parameters. INSTANTIATE_TEST_SUITE_P declares the two functions. */
-template <typename T> const void *next_parameter(const void *previous, char *description)
+template <typename T> const void *next_parameter(RPCORDMA_KUNIT_FOR_TEST const void *previous, char *description)
 {
 	using Parameter = typename T::ParamType;
 	const Values<Parameter> values = parameters_of(static_cast<T *>(nullptr));
