@@ -17,11 +17,11 @@ SOURCES = {".c", ".h", ".cc", ".hh"}
 
 
 def layers(below, page):
-    """What each folder may use, from the page's table."""
+    """What each folder may use, from the page's table: folders, and single files of folders."""
     for row in re.split(r"^   \* - ", (TOP / page).read_text(), flags=re.M)[1:]:
         cells = re.split(r"^     - ", row, flags=re.M)
         if len(cells) == 3 and (place := re.match(rf"``{below}/(\w+)/``", cells[0])):
-            yield place[1], set(re.findall(r"``(\w+)/``", cells[2]))
+            yield place[1], set(re.findall(r"``(\w+)/([\w.]*)``", cells[2]))
 
 
 def complaints(below, page, allowed):
@@ -34,11 +34,13 @@ def complaints(below, page, allowed):
             yield f"{below}/{folder}/: {page} does not say what it may use"
             continue
         for number, line in enumerate(source.read_text().splitlines(), 1):
-            included = re.match(r'\s*#\s*include "(\w+)/', line)
-            if included and included[1] not in allowed[folder] | {folder}:
-                yield f"{source.relative_to(TOP)}:{number}: {folder}/ may not use {included[1]}/"
+            included = re.match(r'\s*#\s*include "(\w+)/([^"]*)"', line)
+            if not included or included[1] == folder:
+                continue
+            if not {(included[1], ""), included.groups()} & allowed[folder]:
+                yield f"{source.relative_to(TOP)}:{number}: {folder}/ may not use {included[1]}/{included[2]}"
     try:
-        TopologicalSorter(allowed).prepare()
+        TopologicalSorter({folder: {place for place, _ in may} for folder, may in allowed.items()}).prepare()
     except CycleError as circle:
         yield f"{page}: a circle: {' -> '.join(circle.args[1])}"
 

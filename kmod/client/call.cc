@@ -213,15 +213,16 @@ int Transport::send(rpc_rqst *rqst) noexcept
 		return -kernel::ENOTCONN;
 	}
 
-	const std::uint32_t seen = room_events_.load();
+	const std::uint32_t seen = room_events_.load_acquire();
 	switch (OutgoingCall(*this, rqst).send()) {
 	case Sent::yes:
 		break;
 	case Sent::no_room:
 		statistics_.no_send_room++;
 		xprt_wait_for_buffer_space(xprt_);
-		/* One since the attempt may have been what it waits for. */
-		if (room_events_.load() != seen)
+		/* One since the attempt may have been what it waits for. room() counts before it looks for who waits. */
+		kernel::smp_mb_after_atomic();
+		if (room_events_.read() != seen)
 			xprt_write_space(xprt_);
 		return -kernel::EAGAIN;
 	case Sent::no_memory:

@@ -60,7 +60,7 @@ void Connector::connect(rpc_task *task) noexcept
 void Connector::attempt() noexcept
 {
 	const unsigned int scope = rpcordma_reclaim_scope_enter(owner_.carries_swap());
-	useful_ = false;
+	useful_.set(false);
 	{
 		kernel::Guard guard(lock_);
 		began_ = rpcordma_jiffies();
@@ -203,7 +203,7 @@ void Connector::give_up(const char *reason) noexcept
 /* The first Reply of a connection has come. */
 void Connector::useful() noexcept
 {
-	useful_ = true;
+	useful_.set(true);
 	owner_.negotiator().confirmed();
 	field::rpc_xprt::reestablish_timeout(xprt_) = 0;
 	kernel::Guard guard(lock_);

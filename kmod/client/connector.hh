@@ -2,8 +2,7 @@
 /* The connection of a transport, made anew each time that sunrpc asks for one. */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "kernel/sync.hh"
 #include "proto/connection.hh"
@@ -41,7 +40,7 @@ class Connector {
 	/* The connection has brought a Reply. Context: a completion. */
 	void replied() noexcept RPCORDMA_EXCLUDES(lock_)
 	{
-		if (!useful_.load()) [[unlikely]]
+		if (!useful_.read()) [[unlikely]]
 			useful();
 	}
 
@@ -68,8 +67,8 @@ class Connector {
 	kernel::Opaque<delayed_work> work_;
 	/* This mount's, where it is not the default. Guarded by sunrpc's transport_lock. */
 	kernel::Opaque<rpc_timeout> timeout_;
-	/* Whether this connection has brought a reply, for a look without the lock. */
-	std::atomic<bool> useful_{false};
+	/* Whether this connection has brought a reply, for a look without the lock. Ordered against nothing. */
+	kernel::Atomic<bool> useful_{false};
 	/* Changes with the send lock and lock_ both held. */
 	kernel::Owned<verbs::Endpoint> endpoint_;
 

@@ -96,8 +96,8 @@ void Negotiator::confirmed() noexcept
 
 void Negotiator::publish() noexcept
 {
-	version_.store(negotiation_.version(), std::memory_order_relaxed);
-	is_settled_.store(negotiation_.is_settled());
+	version_.set(negotiation_.version());
+	is_settled_.store_release(negotiation_.is_settled());
 	if (negotiation_.is_settled())
 		rpcordma_trace_version(owner_.peer(), std::to_underlying(negotiation_.version()));
 }

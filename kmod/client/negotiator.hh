@@ -4,8 +4,8 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 
+#include "kernel/atomic.hh"
 #include "kernel/sync.hh"
 #include "proto/connection.hh"
 #include "proto/negotiation.hh"
@@ -32,8 +32,8 @@ class Negotiator {
 	/* The highest version that may come on the connection. Context: the send lock, or a completion. */
 	[[nodiscard]] wire::Version highest() const noexcept { return highest_; }
 	/* That of Calls, once it is settled. Context: any. */
-	[[nodiscard]] wire::Version version() const noexcept { return version_.load(std::memory_order_relaxed); }
-	[[nodiscard]] bool is_settled() const noexcept { return is_settled_.load(); }
+	[[nodiscard]] wire::Version version() const noexcept { return version_.read(); }
+	[[nodiscard]] bool is_settled() const noexcept { return is_settled_.load_acquire(); }
 	/* What the next Call keeps to, if `agreement` is the connection's. Context: the send lock. */
 	[[nodiscard]] proto::Terms terms(const proto::Agreement &agreement) const noexcept;
 
@@ -75,9 +75,9 @@ class Negotiator {
 	kernel::Opaque<delayed_work> patience_;
 	/* Changes with the send lock held, when nothing is under way. */
 	wire::Version highest_ = wire::Version::one;
-	/* Written under the lock, for a look without it. */
-	std::atomic<wire::Version> version_{wire::Version::one};
-	std::atomic<bool> is_settled_{true};
+	/* Written under the lock, for a look without it. The version is written before it is settled. */
+	kernel::Atomic<wire::Version> version_{wire::Version::one};
+	kernel::Atomic<bool> is_settled_{true};
 	kernel::SpinLock lock_{RPCORDMA_LOCK_NEGOTIATOR};
 	proto::Negotiation negotiation_ RPCORDMA_GUARDED_BY(lock_){wire::Version::one, {}};
 	bool is_confirmed_ RPCORDMA_GUARDED_BY(lock_) = true;

@@ -55,7 +55,7 @@ void Transport::lost() noexcept
 
 void Transport::room() noexcept
 {
-	room_events_.fetch_add(1);
+	(void)room_events_.fetch_add(1);
 	xprt_write_space(xprt_);
 	reverse_.room();
 }

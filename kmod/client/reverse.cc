@@ -74,7 +74,7 @@ ReverseResponder::~ReverseResponder()
 std::uint32_t ReverseResponder::begin_connection() noexcept
 {
 	kernel::Guard guard(lock_);
-	awaited_ = sessions_ != 0;
+	awaited_.set(sessions_.read() != 0);
 	unanswered_ = 0;
 	connection_++;
 	return receives();
@@ -88,7 +88,7 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 	if (!request)
 		return;
 	const wire::Chunks &chunks = request->call().chunks;
-	if (chunks.any() && sessions_.load() == 0)
+	if (chunks.any() && sessions_.read() == 0)
 		return refuse(*request, Refusal::chunks, "chunks for nobody");
 	if (!chunks.reads.empty() && owner_.endpoint().id().reads() == 0)
 		return refuse(*request, Refusal::chunks, "no RDMA Reads are offered");
@@ -191,8 +191,10 @@ void ReverseResponder::wait_for_room(ReverseRequest &request, State state) noexc
 		kernel::Guard guard(lock_);
 		progress_of(request).state = state;
 		waiting_.push_back(request);
-		waits_.store(true);
+		waits_.set(true);
 	}
+	/* room() reads it after there was room, post() looks for room after it was set: one of them posts. */
+	kernel::smp_mb();
 	post();
 }
 
@@ -218,7 +220,7 @@ void ReverseResponder::post() noexcept
 		/* Where it fails, the connection is being closed: sweep() will come by. */
 		(void)sends.post(reads, *request);
 	}
-	waits_.store(false);
+	waits_.set(false);
 }
 
 /* In the context of the completion queue. */
@@ -254,7 +256,7 @@ void ReverseResponder::serve(ReverseRequest &request) noexcept
 	{
 		/* The service does not end while there is a session: see close(). */
 		kernel::Guard guard(lock_);
-		served = sessions_ != 0 && rpcordma_reverse_enqueue(owner_.xprt(), rqst);
+		served = sessions_.read() != 0 && rpcordma_reverse_enqueue(owner_.xprt(), rqst);
 	}
 	if (!served)
 		refuse(request, Refusal::unserved, "nobody serves it");
@@ -273,10 +275,10 @@ void ReverseResponder::refuse(ReverseRequest &request, Refusal refusal, const ch
 void ReverseResponder::open(unsigned int sessions) noexcept
 {
 	kernel::Guard guard(lock_);
-	if (sessions_ == 0)
+	if (sessions_.read() == 0)
 		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(owner_.xprt()), 0);
-	sessions_ += sessions;
-	awaited_ = true;
+	sessions_.set(sessions_.read() + sessions);
+	awaited_.set(true);
 }
 
 void ReverseResponder::close(unsigned int sessions) noexcept
@@ -284,10 +286,10 @@ void ReverseResponder::close(unsigned int sessions) noexcept
 	kernel::Completion idle;
 	{
 		kernel::Guard guard(lock_);
-		if (sessions_ == 0)
+		if (sessions_.read() == 0)
 			return;
-		sessions_ -= std::min<unsigned int>(sessions, sessions_);
-		if (sessions_ != 0)
+		sessions_.set(sessions_.read() - std::min<unsigned int>(sessions, sessions_.read()));
+		if (sessions_.read() != 0)
 			return;
 		field::rpc_xprt::idle_timeout(owner_.xprt()) = idle_timeout_;
 		if (in_use_ == 0)

@@ -2,10 +2,9 @@
 /* The requester's end as a responder: Calls in the reverse direction (RFC 8167), such as NFSv4.1's callbacks. */
 #pragma once
 
-#include <atomic>
-
 #include "client/request.hh"
 #include "client/reverse_request.hh"
+#include "kernel/atomic.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "proto/assembly.hh"
@@ -41,7 +40,7 @@ class ReverseResponder {
 	/* There may be more room in the send queue. Context: process; does not sleep. */
 	void room() noexcept RPCORDMA_EXCLUDES(lock_)
 	{
-		if (waits_.load()) [[unlikely]]
+		if (waits_.read()) [[unlikely]]
 			post();
 	}
 	/* Takes back what RDMA Reads and Writes used. The queue pair is drained. Context: the send lock. */
@@ -72,7 +71,7 @@ class ReverseResponder {
 		return request.progress_;
 	}
 	/* As long as no service has awaited Calls on this connection, one that is answered with an error. */
-	[[nodiscard]] std::uint32_t grant() const noexcept { return awaited_.load() ? reverse_credits : 1; }
+	[[nodiscard]] std::uint32_t grant() const noexcept { return awaited_.read() ? reverse_credits : 1; }
 	[[nodiscard]] ReverseRequest *begin(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
 	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
@@ -94,19 +93,20 @@ class ReverseResponder {
 	kernel::List<ReverseRequest> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* Those whose RDMA Reads or refusals wait for room, and those whose RDMA Reads or Writes are posted. */
 	kernel::List<ReverseRequest> waiting_ RPCORDMA_GUARDED_BY(lock_);
-	/* Whether there are some of the former, for a look without the lock. */
-	std::atomic<bool> waits_{false};
+	/* Whether there are some of the former, for a look without the lock: see wait_for_room(). Who looks has a full barrier behind
+	 * what made room. */
+	kernel::Atomic<bool> waits_{false};
 	kernel::List<ReverseRequest> moving_ RPCORDMA_GUARDED_BY(lock_);
 	/* Numbers the connections. */
 	std::uint32_t connection_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
 	std::uint32_t unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	/* Changed under the lock. */
-	std::atomic<unsigned int> sessions_{0};
+	/* Changed under the lock. A Call comes through the device, after all that was written before its session was made. */
+	kernel::Atomic<unsigned int> sessions_{0};
 	/* There has been one since this connection was made: what was granted then cannot be taken back. Changed under the
 	 * lock. */
-	std::atomic<bool> awaited_{false};
+	kernel::Atomic<bool> awaited_{false};
 	/* That of sunrpc's, in jiffies, while it is switched off. */
 	unsigned long idle_timeout_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Completion *idle_ RPCORDMA_GUARDED_BY(lock_) = nullptr;

@@ -3,13 +3,12 @@
  * verbs/. */
 #pragma once
 
-#include <atomic>
-
 #include "client/connector.hh"
 #include "client/negotiator.hh"
 #include "client/outstanding.hh"
 #include "client/reverse.hh"
 #include "client/statistics.hh"
+#include "kernel/atomic.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
 
@@ -62,8 +61,9 @@ class Transport final : public verbs::Endpoint::User {
 	Outstanding outstanding_{*this};
 	ReverseResponder reverse_{*this};
 	Statistics statistics_;
-	/* Counts the events after which a Call may find room that it lacked. */
-	std::atomic<std::uint32_t> room_events_{0};
+	/* Counts the events after which a Call may find room that it lacked. Read before an attempt, and after sunrpc has noted that
+	 * somebody waits; an event counts between making room and looking for who waits. */
+	kernel::Atomic<std::uint32_t> room_events_{0};
 };
 
 } // namespace rpcordma::client

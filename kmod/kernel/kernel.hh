@@ -30,7 +30,7 @@
  *                 (u8[16]), functions (int (*)(struct x *)) and structs (struct y) are types like any other; an enum
  *                 is written as the integer that it is, unsigned int in general. Bit-fields need glue.
  *
- * A struct tag is always written "struct tag" in the tables. Accesses are plain: use std::atomic_ref on the reference,
+ * A struct tag is always written "struct tag" in the tables. Accesses are plain: use read_once() and cmpxchg() on the reference,
  * or glue, where the kernel's C would say READ_ONCE.
  */
 #pragma once

@@ -2,9 +2,9 @@
 /* Locks and completions of the kernel's. */
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
+#include "kernel/atomic.hh"
 #include "kernel/glue.h"
 #include "kernel/thread_safety.hh"
 
@@ -99,7 +99,8 @@ class Gate {
 
     private:
 	static constexpr std::uint32_t closed = 1u << 31;
-	std::atomic<std::uint32_t> users_{0};
+	/* Who enters after close() has begun sees it, and close() sees all that those did who have left. */
+	Atomic<std::uint32_t> users_{0};
 	Completion left_;
 };
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 
+#include "kernel/atomic.hh"
 #include "proto/arrival.hh"
 #include "wire/xdr.hh"
 
@@ -33,17 +33,17 @@ template <std::size_t Size> class Failures {
 	void remember(Transaction transaction, std::uint64_t now) noexcept
 	{
 		Place &place = place_of(transaction);
-		place.transaction.store(transaction);
-		place.forgotten_at.store(now + memory_seconds + 1);
+		place.transaction.set(transaction);
+		place.forgotten_at.set(now + memory_seconds + 1);
 	}
 	/// Whether a Call that came on another connection is one of those: then it gets ERR_CHUNK. Each is recognised once,
 	/// and for no longer than `memory_seconds`, because requesters use XIDs and handles again.
 	[[nodiscard]] bool recognise(Transaction transaction, std::uint64_t now) noexcept
 	{
 		Place &place = place_of(transaction);
-		if (place.transaction.load() != transaction)
+		if (place.transaction.read() != transaction)
 			return false;
-		return now < place.forgotten_at.exchange(0);
+		return now < place.forgotten_at.xchg(0);
 	}
 
 	static constexpr std::uint64_t memory_seconds = 120;
@@ -52,9 +52,9 @@ template <std::size_t Size> class Failures {
 	/// Each of the two is valid with any value of the other: what comes between remember()'s stores, or recognise()'s
 	/// steps, at worst has a failure forgotten.
 	struct Place {
-		std::atomic<Transaction> transaction;
+		kernel::Atomic<Transaction> transaction;
 		/// Zero where nothing is remembered.
-		std::atomic<std::uint64_t> forgotten_at{0};
+		kernel::Atomic<std::uint64_t> forgotten_at{0};
 	};
 	[[nodiscard]] Place &place_of(Transaction transaction) noexcept
 	{

@@ -2,8 +2,9 @@
 /// Ports that a machine's users cannot have for themselves, by which a server may tell its kernel from them.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "kernel/atomic.hh"
 
 namespace rpcordma::proto {
 
@@ -25,11 +26,12 @@ class ReservedPorts {
 
 	[[nodiscard]] std::uint16_t next() noexcept
 	{
-		return static_cast<std::uint16_t>(last_reserved_port - turn_.fetch_add(1) % count);
+		return static_cast<std::uint16_t>(last_reserved_port - turn_.fetch_add_relaxed(1) % count);
 	}
 
     private:
-	std::atomic<std::uint32_t> turn_{0};
+	/// Ordered against nothing.
+	kernel::Atomic<std::uint32_t> turn_{0};
 };
 
 } // namespace rpcordma::proto

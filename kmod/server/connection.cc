@@ -78,8 +78,9 @@ bool Connection::start(ConnectRequest &request) noexcept
 		rpcordma_trace_connect_failed(peer(), "not accepted");
 		return false;
 	}
-	is_accepted_.store(true);
-	/* Before, lost() has left it to this. */
+	is_accepted_.set(true);
+	/* lost() reads it after the loss was noted, this looks for the loss after it was set: one of them sees the other. */
+	kernel::smp_mb();
 	if (endpoint_->is_lost())
 		begin_end();
 	return true;
@@ -99,7 +100,7 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 
 void Connection::change_version(wire::Version version) noexcept
 {
-	version_.store(version, std::memory_order_relaxed);
+	version_.set(version);
 	rpcordma_trace_version(peer(), std::to_underlying(version));
 }
 
@@ -127,7 +128,7 @@ void Connection::begin_end() noexcept
 	{
 		/* What finds that the end has begun finds its work queued, and can wait for it. */
 		kernel::Guard guard(end_lock_);
-		had_begun = is_ending_.exchange(true);
+		had_begun = is_ending_.xchg(true);
 		/* After it: a transport that is opened now is seen here, or sees that the end has begun. */
 		reverse_.lose();
 		if (!had_begun)
@@ -163,6 +164,8 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
 	if (!calls_.backlog().arrived(buffer))
 		return endpoint_->lose("credits exceeded", "");
+	/* arrived() has set a bit of sunrpc's, established() looks at that after it was noted: one of them sees the other. */
+	kernel::smp_mb_after_atomic();
 	if (endpoint_->id().is_established())
 		svc_xprt_enqueue(xprt());
 }
@@ -173,7 +176,8 @@ void Connection::established() noexcept
 				 endpoint_->agreement().inline_thresholds.call,
 				 endpoint_->agreement().inline_thresholds.reply,
 				 endpoint_->agreement().remote_invalidation);
-	/* What came before was left lying. */
+	/* What came before was left lying: see received(). */
+	kernel::smp_mb();
 	svc_xprt_enqueue(xprt());
 }
 
@@ -182,7 +186,7 @@ void Connection::lost() noexcept
 {
 	reverse_.lose();
 	svc_xprt_deferred_close(xprt());
-	if (is_accepted_.load())
+	if (is_accepted_.read())
 		begin_end();
 }
 

@@ -45,11 +45,11 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	[[nodiscard]] svc_xprt *xprt() noexcept { return xprt_.get(); }
 	[[nodiscard]] const sockaddr *peer() noexcept;
 	[[nodiscard]] proto::Requester requester() const noexcept { return requester_; }
-	[[nodiscard]] bool is_ending() const noexcept { return is_ending_.load(); }
+	[[nodiscard]] bool is_ending() const noexcept { return is_ending_.read(); }
 	/* The highest version that is accepted. */
 	[[nodiscard]] wire::Version highest_version() const noexcept { return highest_version_; }
 	/* That of the last Call, in which those of the reverse direction go as well. */
-	[[nodiscard]] wire::Version version() const noexcept { return version_.load(std::memory_order_relaxed); }
+	[[nodiscard]] wire::Version version() const noexcept { return version_.read(); }
 	/* A Call has come in that version. */
 	void spoken(wire::Version version) noexcept
 	{
@@ -76,12 +76,15 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	/* Whoever uses the device on behalf of the endpoint is inside, except for its completions and events. */
 	kernel::Gate gate_;
 	kernel::Opaque<work_struct> ending_;
-	std::atomic<bool> is_accepted_{false};
+	/* Ordered against the endpoint's loss: see start(). */
+	kernel::Atomic<bool> is_accepted_{false};
 	/* Held while the end begins, for those that wait for it. */
 	kernel::SpinLock end_lock_{RPCORDMA_LOCK_CONNECTION};
-	std::atomic<bool> is_ending_{false};
+	/* Ordered against the reverse transport's being there: see begin_end() and ReverseRequester::open(). */
+	kernel::Atomic<bool> is_ending_{false};
 	const wire::Version highest_version_{rpcordma_svc_highest_version};
-	std::atomic<wire::Version> version_{wire::Version::one};
+	/* Ordered against nothing: a message is of one version or the other. */
+	kernel::Atomic<wire::Version> version_{wire::Version::one};
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
 	Postings postings_{*this};

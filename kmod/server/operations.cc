@@ -80,6 +80,8 @@ void rpcordma_server_free(svc_xprt *xprt)
 
 int rpcordma_server_has_room(svc_xprt *xprt)
 {
+	/* sunrpc has cleared a bit that outbox_is_empty() has it look at. */
+	kernel::smp_mb_after_atomic();
 	return !Connection::of(xprt).postings().is_crowded();
 }
 

@@ -9,7 +9,7 @@ void Pages::take(page **from, std::uint32_t count) noexcept
 {
 	for (count_ = 0; count_ < count; count_++)
 		pages_[count_] = std::exchange(from[count_], nullptr);
-	live_objects.held_pages.fetch_add(count, std::memory_order_relaxed);
+	live_objects.held_pages.add(count);
 }
 
 void Pages::give(page **to) noexcept
@@ -24,7 +24,7 @@ void Pages::release() noexcept
 	if (count_ == 0)
 		return;
 	rpcordma_release_pages(pages_.data(), count_);
-	live_objects.held_pages.fetch_sub(count_, std::memory_order_relaxed);
+	live_objects.held_pages.sub(count_);
 	count_ = 0;
 }
 

@@ -79,7 +79,7 @@ void Postings::watch() noexcept
 /* One at a time. */
 void Postings::look() noexcept
 {
-	const bool has_moved = has_moved_.exchange(false);
+	const bool has_moved = has_moved_.xchg(false);
 	const bool is_owed = is_crowded() || connection_.calls().backlog().is_reading();
 	idle_looks_ = is_owed && !has_moved ? idle_looks_ + 1 : 0;
 	if (idle_looks_ >= most_idle_looks)

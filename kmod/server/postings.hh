@@ -2,8 +2,7 @@
 /* What a connection of the responder's has posted, or will post when there is room. */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "verbs/outbox.hh"
 #include "verbs/transfer.hh"
 
@@ -45,7 +44,7 @@ class Postings final : private verbs::Outbox::Listener {
 	/* The same, because something has completed. */
 	void completed() noexcept
 	{
-		has_moved_.store(true, std::memory_order_relaxed);
+		has_moved_.set(true);
 		outbox_.room();
 	}
 	/* Something has been posted that the requester owes an answer to. */
@@ -66,8 +65,8 @@ class Postings final : private verbs::Outbox::Listener {
 	verbs::TransferPool transfers_;
 	verbs::Outbox outbox_{*this};
 	kernel::Opaque<delayed_work> looks_;
-	/* Whether something has completed since the last look. */
-	std::atomic<bool> has_moved_{false};
+	/* Whether something has completed since the last look. Ordered against nothing. */
+	kernel::Atomic<bool> has_moved_{false};
 	/* How many looks in a row have seen no movement. They alone use it. */
 	std::uint32_t idle_looks_ = 0;
 };

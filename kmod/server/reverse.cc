@@ -49,13 +49,13 @@ ReverseRequester::ReverseRequester(Connection &connection) noexcept
 
 void ReverseRequester::begin(proto::ReverseChunks chunks, bool has_reads) noexcept
 {
-	chunks_.store(chunks);
+	chunks_.set(chunks);
 	has_reads_ = has_reads;
 }
 
 rpc_xprt *ReverseRequester::xprt() const noexcept
 {
-	return field::svc_xprt::xpt_bc_xprt(connection_.xprt());
+	return kernel::read_once(field::svc_xprt::xpt_bc_xprt(connection_.xprt()));
 }
 
 rpc_xprt *ReverseRequester::open(xprt_create *args, const rpcordma_xprt_kind *kind) noexcept
@@ -74,14 +74,13 @@ rpc_xprt *ReverseRequester::open(xprt_create *args, const rpcordma_xprt_kind *ki
 	set_window(xprt, 1);
 
 	/* Two services may ask at a time. The svc_xprt drops its reference at its end. */
-	rpc_xprt *none = nullptr;
-	const std::atomic_ref<rpc_xprt *> reverse(field::svc_xprt::xpt_bc_xprt(svc));
-	if (!reverse.compare_exchange_strong(none, xprt_get(xprt))) {
+	if (!kernel::cmpxchg<rpc_xprt *>(field::svc_xprt::xpt_bc_xprt(svc), nullptr, xprt_get(xprt))) {
 		xprt_put(xprt);
 		rpcordma_xprt_free(xprt);
 		return kernel::error_pointer<rpc_xprt>(-kernel::EEXIST);
 	}
-	/* lose() looks for it once, which may have been before. */
+	/* lose() looks for it once, after the end or the loss was noted, which may have been before. Both sides have a full
+	 * barrier between what they write and what they read. */
 	if (connection.endpoint().is_lost() || connection.is_ending())
 		xprt_disconnect_done(xprt);
 	return xprt;
@@ -117,7 +116,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const wire::Version version = connection_.version();
 	const auto plan = proto::plan_reverse_call(size, static_cast<std::uint32_t>(field::rpc_rqst::rq_rcvsize(rqst)),
 						   {.thresholds = endpoint.agreement().terms(version).thresholds,
-						    .chunks = chunks_.load(),
+						    .chunks = chunks_.read(),
 						    .reads = has_reads_,
 						    .version = version});
 	if (!plan)
@@ -137,7 +136,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const std::uint32_t registrations = (plan->is_long ? 1u : 0u) + (plan->has_reply_chunk ? 1u : 0u);
 	/* A registration and an invalidation each, and the Send. */
 	const std::uint32_t requests = 2 * registrations + 1;
-	const std::uint32_t seen = room_events_.load();
+	const std::uint32_t seen = room_events_.load_acquire();
 	verbs::Registrations taken;
 	/* Those of Calls that nobody answers come back with the end of the connection only. */
 	if (!endpoint.registrations().take(registrations, taken))
@@ -175,7 +174,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 		return endpoint.sends().post(*buffer, message_size, {}, {}) ? 0 : -kernel::ENOTCONN;
 	kernel::Guard guard(lock_);
 	offered_.push_back(*offered.release());
-	any_offered_.store(true);
+	any_offered_.set(true);
 	return endpoint.sends().post(*buffer, message_size, chain, {}) ? 0 : -kernel::ENOTCONN;
 }
 
@@ -183,7 +182,9 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 int ReverseRequester::wait_for_room(rpc_xprt *xprt, std::uint32_t seen) noexcept
 {
 	xprt_wait_for_buffer_space(xprt);
-	if (room_events_.load() != seen || connection_.endpoint().is_lost())
+	/* That has set a bit, which room() reads after it has counted. */
+	kernel::smp_mb_after_atomic();
+	if (room_events_.read() != seen || connection_.endpoint().is_lost())
 		xprt_write_space(xprt);
 	return -kernel::EAGAIN;
 }
@@ -200,7 +201,7 @@ OfferedCall *ReverseRequester::find(wire::Xid xid) noexcept
 
 void ReverseRequester::room() noexcept
 {
-	room_events_.fetch_add(1);
+	(void)room_events_.fetch_add(1);
 	if (rpc_xprt *const reverse = xprt())
 		xprt_write_space(reverse);
 }
@@ -216,7 +217,7 @@ bool ReverseRequester::take(const verbs::ReceiveBuffer &buffer) noexcept
 	const wire::Bytes message = buffer.message();
 	if (!xprt())
 		return false;
-	if (any_offered_.load() && take_offered(buffer))
+	if (any_offered_.read() && take_offered(buffer))
 		return true;
 	if (const auto refused = proto::refused_call(message)) [[unlikely]] {
 		rpcordma_trace_reverse_reply_unmatched(connection_.peer(), static_cast<u32>(*refused), "RDMA_ERROR");
@@ -253,7 +254,7 @@ bool ReverseRequester::take_offered(const verbs::ReceiveBuffer &buffer) noexcept
 			/* clear() finds it again where nothing more can be posted. */
 			offered_.remove(*call);
 			returning_.push_back(*call);
-			any_offered_.store(!offered_.empty());
+			any_offered_.set(!offered_.empty());
 		}
 	}
 	if (!invalidation_allowed)
@@ -266,7 +267,7 @@ bool ReverseRequester::take_offered(const verbs::ReceiveBuffer &buffer) noexcept
 	const auto *const in_chunk = std::get_if<proto::LongReply>(&*verdict);
 	/* That it takes none is known from now on. */
 	if (std::holds_alternative<proto::ChunksRefused>(*verdict))
-		chunks_.store(proto::ReverseChunks::never);
+		chunks_.set(proto::ReverseChunks::never);
 	if (in_message)
 		complete(xid, in_message->payload, message->fixed.credits);
 	else if (in_chunk)

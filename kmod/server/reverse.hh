@@ -3,8 +3,7 @@
  * an rpc_xprt of its own, which lives as long as the connection. */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "proto/reverse.hh"
@@ -61,16 +60,18 @@ class ReverseRequester {
 
 	Connection &connection_;
 	bool has_reads_ = false;
-	/* What a Call may offer: never again what the client has refused. */
-	std::atomic<proto::ReverseChunks> chunks_{proto::ReverseChunks::never};
-	/* Counts the events after which a Call may find room that it lacked. */
-	std::atomic<std::uint32_t> room_events_{0};
+	/* What a Call may offer: never again what the client has refused. Ordered against nothing. */
+	kernel::Atomic<proto::ReverseChunks> chunks_{proto::ReverseChunks::never};
+	/* Counts the events after which a Call may find room that it lacked. Read before an attempt, and after sunrpc has noted that
+	 * somebody waits; an event counts between making room and looking for who waits. */
+	kernel::Atomic<std::uint32_t> room_events_{0};
 	kernel::SpinLock lock_{RPCORDMA_LOCK_REVERSE_REQUESTER};
 	/* Calls whose chunks the client may reach, and those of them that have their answer. */
 	kernel::List<OfferedCall> offered_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<OfferedCall> returning_ RPCORDMA_GUARDED_BY(lock_);
-	/* Whether there are some of the former, for a look without the lock. */
-	std::atomic<bool> any_offered_{false};
+	/* Whether there are some of the former, for a look without the lock. A Call's answer comes through the device, after all
+	 * that was written before the Call was posted. */
+	kernel::Atomic<bool> any_offered_{false};
 };
 
 } // namespace rpcordma::server

@@ -113,7 +113,7 @@ ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const A
 void Endpoint::stop() noexcept
 {
 	/* What fails from here on is meant to. */
-	lost_.store(true);
+	(void)lost_.xchg(true);
 	/* An event from before may be on its way to the user still. */
 	id_.flush();
 	queues_.stop();
@@ -136,7 +136,7 @@ void Endpoint::dismantle() noexcept
 /* Only what was first is a reason: the rest follows from it. */
 void Endpoint::lose(const char *reason, const char *detail) noexcept
 {
-	if (lost_.exchange(true))
+	if (lost_.xchg(true))
 		return;
 	rpcordma_trace_disconnect(id_.destination(), reason, detail);
 	user_.lost();

@@ -2,9 +2,9 @@
 /* One RDMA connection, from the resolution of its address to the release of its last resource. */
 #pragma once
 
-#include <atomic>
 #include <expected>
 
+#include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "verbs/identifier.hh"
 #include "verbs/live.hh"
@@ -117,7 +117,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	void break_off() noexcept { id_.disconnect(); }
 	/* Gives the connection up for a reason of the user's. Any process context. */
 	void lose(const char *reason, const char *detail) noexcept;
-	[[nodiscard]] bool is_lost() const noexcept { return lost_.load(); }
+	[[nodiscard]] bool is_lost() const noexcept { return lost_.read(); }
 
 	/* To whom, by which device. */
 	[[nodiscard]] const Identifier &id() const noexcept { return id_; }
@@ -146,7 +146,9 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	Queues queues_{*this};
 	wire::PrivateData own_;
 	Capacity capacity_;
-	std::atomic<bool> lost_{false};
+	/* A full barrier stands between this and what the user then looks at. Who reads it to decide that nothing more is to come has
+	 * one, too, behind what it wrote for the user to find. */
+	kernel::Atomic<bool> lost_{false};
 };
 
 } // namespace rpcordma::verbs

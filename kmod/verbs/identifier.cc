@@ -139,7 +139,7 @@ void Identifier::event(rdma_cm_event *event) noexcept
 	rpcordma_trace_connection_event(destination(), rpcordma_event_name(kind), status);
 	/* Of a connection that is there, or of an acceptor's, nobody waits for a step. */
 	const auto failed = [&](ConnectEvent step) {
-		if (is_acceptor_ || established_.load())
+		if (is_acceptor_ || established_.read())
 			user_.ended(rpcordma_event_name(kind));
 		else
 			step_ended(step, status);
@@ -164,7 +164,7 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
 		if (is_acceptor_) {
-			established_.store(true);
+			established_.set(true);
 			user_.established();
 			break;
 		}
@@ -174,7 +174,7 @@ void Identifier::event(rdma_cm_event *event) noexcept
 				      field::rdma_cm_event::private_data_len(event),
 			      }));
 		reads_ = field::rdma_cm_event::initiator_depth(event);
-		established_.store(true);
+		established_.set(true);
 		step_ended(ConnectEvent::established, status);
 		break;
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:

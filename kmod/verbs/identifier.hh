@@ -2,8 +2,7 @@
 /* The connection manager's identifier of one connection: finds the peer, connects, and hears of events. */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "kernel/sync.hh"
 #include "proto/connection.hh"
 #include "wire/private_data.hh"
@@ -99,7 +98,7 @@ class Identifier {
 	[[nodiscard]] const proto::Agreement &agreement() const noexcept { return agreement_; }
 	/* RDMA Reads that the peer takes at a time. Where that is 0, none may be posted. */
 	[[nodiscard]] u8 reads() const noexcept { return reads_; }
-	[[nodiscard]] bool is_established() const noexcept { return established_.load(); }
+	[[nodiscard]] bool is_established() const noexcept { return established_.read(); }
 
     private:
 	using Outcome = proto::ConnectOutcome;
@@ -120,7 +119,9 @@ class Identifier {
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
 	Outcome step_outcome_ = Outcome::try_again;
-	std::atomic<bool> established_{false};
+	/* What is read of the connection's agreement is ordered by step_done_. The acceptor's is ordered against messages that came
+	 * before: see server::Connection::received(). */
+	kernel::Atomic<bool> established_{false};
 };
 
 } // namespace rpcordma::verbs

@@ -12,7 +12,7 @@ namespace {
 
 struct LiveObject {
 	const char *name;
-	const std::atomic<long> &count;
+	const kernel::Atomic<long> &count;
 };
 
 constexpr LiveObject kinds[] = {
@@ -30,14 +30,14 @@ using namespace rpcordma;
 int rpcordma_live_objects_show(seq_file *file, void *)
 {
 	for (const LiveObject &kind : kinds)
-		seq_printf(file, "%s %ld\n", kind.name, kind.count.load());
+		seq_printf(file, "%s %ld\n", kind.name, kind.count.read());
 	return 0;
 }
 
 void rpcordma_log_leaks(void)
 {
 	for (const LiveObject &kind : kinds) {
-		if (const long count = kind.count.load(); count != 0)
+		if (const long count = kind.count.read(); count != 0)
 			rpcordma_log_error("leaked %s: %ld", kind.name, count);
 	}
 }

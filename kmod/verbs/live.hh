@@ -2,7 +2,7 @@
 /* Counts of live objects: all zero when the module is unloaded, or something leaked. */
 #pragma once
 
-#include <atomic>
+#include "kernel/atomic.hh"
 
 namespace rpcordma {
 
@@ -25,8 +25,9 @@ namespace rpcordma {
 	KIND(offered_calls)             \
 	KIND(held_pages)
 
+/* Ordered against nothing. */
 struct LiveObjects {
-#define KIND(name) std::atomic<long> name;
+#define KIND(name) kernel::Atomic<long> name;
 	RPCORDMA_EACH_LIVE_OBJECT(KIND)
 #undef KIND
 };
@@ -36,17 +37,17 @@ extern LiveObjects live_objects;
 /* Counts its owner's life in one of the above. */
 class Counted {
     public:
-	explicit Counted(std::atomic<long> &count) noexcept
+	explicit Counted(kernel::Atomic<long> &count) noexcept
 		: count_(count)
 	{
-		count_.fetch_add(1, std::memory_order_relaxed);
+		count_.add(1);
 	}
-	~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
+	~Counted() { count_.sub(1); }
 	Counted(const Counted &) = delete;
 	Counted &operator=(const Counted &) = delete;
 
     private:
-	std::atomic<long> &count_;
+	kernel::Atomic<long> &count_;
 };
 
 } // namespace rpcordma

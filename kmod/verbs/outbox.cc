@@ -40,7 +40,7 @@ void Outbox::put(Posting &posting) noexcept
 	{
 		kernel::Guard guard(lock_);
 		postings_.push_back(posting);
-		waiting_.fetch_add(1);
+		waiting_.add(1);
 	}
 	listener_.posting_waits(xid);
 	/* What it lacked may have come before it was seen to wait, or it goes in parts; and what it held for a moment, another
@@ -65,7 +65,7 @@ void Outbox::advance() noexcept
 			postings_.push_front(*first);
 			continue;
 		}
-		waiting_.fetch_sub(1);
+		(void)waiting_.fetch_sub(1);
 		has_room_ = true;
 	}
 	rpcordma_reclaim_scope_leave(scope);
@@ -84,7 +84,7 @@ Posting *Outbox::next() noexcept
 
 Outbox::Outcome Outbox::post(Posting &posting, Parts may_go_in_parts) noexcept
 {
-	if (posting.front_.is_posted.load())
+	if (posting.front_.is_posted.read())
 		return Outcome::waits;
 	if (posting.has_begun_)
 		return post_prepared(posting, may_go_in_parts);
@@ -117,7 +117,7 @@ Outbox::Outcome Outbox::post_prepared(Posting &posting, Parts may_go_in_parts) n
 	}
 	/* Where posting fails, the connection has been given up, and nothing more is heard of it. */
 	if (!is_last) {
-		posting.front_.is_posted.store(true);
+		posting.front_.is_posted.set(true);
 		(void)queue_->post(posting.rest_.cut(longest), posting.front_);
 		return Outcome::waits;
 	}
@@ -133,7 +133,7 @@ Outbox::Outcome Outbox::post_prepared(Posting &posting, Parts may_go_in_parts) n
 /* In the context of the completion queue. */
 void Outbox::front_done(Posting &posting) noexcept
 {
-	posting.front_.is_posted.store(false);
+	posting.front_.is_posted.set(false);
 	listener_.posted_in_part(posting);
 	advance();
 }
@@ -142,7 +142,7 @@ void Outbox::clear() noexcept
 {
 	kernel::Guard guard(lock_);
 	while (postings_.pop_front())
-		waiting_.fetch_sub(1);
+		waiting_.sub(1);
 }
 
 } // namespace rpcordma::verbs

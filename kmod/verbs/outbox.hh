@@ -2,8 +2,7 @@
 /* What a responder has to post and there is no room for yet. It waits here: no thread does. */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "proto/failures.hh"
 #include "verbs/send_queue.hh"
 #include "verbs/transfer.hh"
@@ -45,7 +44,8 @@ class Posting : public kernel::ListNode<Posting>, public Signal {
 		explicit Front(Posting &posting) noexcept;
 
 		Posting &owner;
-		std::atomic<bool> is_posted{false};
+		/* The completion clears it before it takes the outbox's lock, which whoever finds it set takes afterwards. */
+		kernel::Atomic<bool> is_posted{false};
 	};
 
 	/* Of those that are left, how many work requests the transfers have: prepared once some are posted. */
@@ -84,7 +84,7 @@ class Outbox {
 	void attach(SendQueue &queue) noexcept { queue_ = &queue; }
 
 	/* Whether something waits. */
-	[[nodiscard]] bool is_crowded() const noexcept { return waiting_.load() != 0; }
+	[[nodiscard]] bool is_crowded() const noexcept { return waiting_.read() != 0; }
 	/* Posts a message by itself where that can be done at once; false where it has to be put as a Posting. */
 	[[nodiscard]] bool post(SendBuffer &message, std::uint32_t size, std::optional<u32> invalidate) noexcept;
 	/* Posts it when its turn has come and there is room. Owned by the caller, who hears of its completion, at any time
@@ -118,8 +118,9 @@ class Outbox {
 	/* Somebody goes through them; whether there has been room since that one looked last. */
 	bool is_advancing_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool has_room_ RPCORDMA_GUARDED_BY(lock_) = false;
-	/* Those that wait, with the one that is being looked at. */
-	std::atomic<std::uint32_t> waiting_{0};
+	/* Those that wait, with the one that is being looked at. Who finds some looks again when the listener hears that there
+	 * are none; a full barrier stands between the last one's going and that. */
+	kernel::Atomic<std::uint32_t> waiting_{0};
 };
 
 } // namespace rpcordma::verbs

@@ -33,7 +33,7 @@ Queues::Queues(QueueUser &user) noexcept
 {
 	rpcordma_work_init(error_work_.get(), [](work_struct *work) {
 		Queues &queues = *kernel::owner_of(&Queues::error_work_, work);
-		queues.user_.failed("queue pair", rpcordma_queue_pair_event_name(queues.error_.load()));
+		queues.user_.failed("queue pair", rpcordma_queue_pair_event_name(queues.error_.read()));
 	});
 }
 
@@ -97,7 +97,7 @@ void Queues::event(ib_event *event, void *queues)
 	if (!is_fatal(kind))
 		return;
 	auto &self = *static_cast<Queues *>(queues);
-	self.error_.store(kind);
+	self.error_.set(kind);
 	rpcordma_queue_work(self.error_work_.get());
 }
 

@@ -2,8 +2,7 @@
 /* What one connection has of its device: protection domain, completion queue, queue pair, and what they are used through. */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "verbs/depths.hh"
 #include "verbs/queue_user.hh"
@@ -54,8 +53,9 @@ class Queues {
 	static void event(ib_event *event, void *queues);
 
 	QueueUser &user_;
-	/* The error that the device has found in the queue pair, an ib_event_type, for the work that reports it. */
-	std::atomic<unsigned int> error_{0};
+	/* The error that the device has found in the queue pair, an ib_event_type, for the work that reports it,
+	 * which is queued after it was written. */
+	kernel::Atomic<unsigned int> error_{0};
 	kernel::Opaque<work_struct> error_work_;
 	ib_pd *pd_ = nullptr;
 	ib_cq *cq_ = nullptr;

@@ -95,7 +95,7 @@ void ReceiveQueue::post_spares() noexcept
 		failed_ = true;
 	/* Not before: who relies on their number has the peer send messages for them. */
 	if (!failed_)
-		posted_count_.store(posted_.size(), std::memory_order_release);
+		posted_count_.store_release(posted_.size());
 }
 
 void ReceiveQueue::give_back(ReceiveBuffer &buffer) noexcept
@@ -122,7 +122,7 @@ void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
 	{
 		kernel::Guard guard(lock_);
 		posted_.remove(buffer);
-		posted_count_.store(posted_.size(), std::memory_order_relaxed);
+		posted_count_.set(posted_.size());
 	}
 	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
 		give_back(buffer);

@@ -2,8 +2,7 @@
 /* The Receives of one connection: as many posted as messages can come, in batches (RFC 8166, 3.3). */
 #pragma once
 
-#include <atomic>
-
+#include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
@@ -68,7 +67,7 @@ class ReceiveQueue : public kernel::Heap {
 	 * posts at all, and makes `batch` more than needed when it has to make some. Returns how many are posted. */
 	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
-		const std::uint32_t posted = posted_count_.load(std::memory_order_acquire);
+		const std::uint32_t posted = posted_count_.load_acquire();
 		return posted >= wanted ? posted : post_more(wanted, batch, gfp);
 	}
 	/* Takes back a buffer; a later provide() posts it. */
@@ -97,8 +96,9 @@ class ReceiveQueue : public kernel::Heap {
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
 	/* All there are, wherever they are, begin with this one. */
 	ReceiveBuffer *newest_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
-	/* The number of those that the device has, for who looks without the lock: enough are posted nearly always. */
-	std::atomic<std::uint32_t> posted_count_ = 0;
+	/* The number of those that the device has, for who looks without the lock: enough are posted nearly always.
+	 * Released after they were posted, acquired by who has the peer send messages for them. */
+	kernel::Atomic<std::uint32_t> posted_count_{0};
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool failed_ RPCORDMA_GUARDED_BY(lock_) = false;
 };

@@ -59,7 +59,7 @@ Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Acce
 	if (entries <= 0)
 		return Mapped::not_now;
 	mapped_ = piece.pages;
-	live_objects.mapped_pages.fetch_add(mapped_, std::memory_order_relaxed);
+	live_objects.mapped_pages.add(mapped_);
 	const int covered = ib_map_mr_sg(mr_, list, entries, nullptr, proto::page_size);
 	if (covered != entries) {
 		unmap();
@@ -88,7 +88,7 @@ void Registration::unmap() noexcept
 		return;
 	rpcordma_unmap_list(device_, reinterpret_cast<scatterlist *>(list_.data()), static_cast<int>(mapped_),
 			    direction_);
-	live_objects.mapped_pages.fetch_sub(mapped_, std::memory_order_relaxed);
+	live_objects.mapped_pages.sub(mapped_);
 	mapped_ = 0;
 }
 

@@ -141,7 +141,7 @@ static dma_addr_t map_page(struct device *device, struct page *page, unsigned lo
 #endif
 
 static void unmap_one(struct device *device, dma_addr_t address, size_t size, enum dma_data_direction direction,
-		       unsigned long attributes)
+		      unsigned long attributes)
 {
 	remove_mapping(dma_of(device), address, size);
 }
