@@ -260,11 +260,13 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 address, int access,
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
-				 struct ib_dmah *hint,
+#define DMA_HINT struct ib_dmah *hint,
+#else
+#define DMA_HINT
 #endif
-				 struct ib_udata *data)
+static struct ib_mr *reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 address, int access,
+				 DMA_HINT struct ib_udata *data)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

@@ -5,8 +5,10 @@
 
 struct kunit;
 
-/* What newer kernels pass, too, where they ask for a parameter: the first in a function's list. Defined by kunit.mk, because
- * C++ has no header of the kernel's. */
+/*
+ * What newer kernels pass, too, where they ask for a parameter: the first in a function's list. kunit.mk says which
+ * they are, because C++ has no header of the kernel's.
+ */
 #ifdef RPCORDMA_KUNIT_PASSES_TEST
 #define RPCORDMA_KUNIT_FOR_TEST struct kunit *,
 #else
