@@ -103,7 +103,9 @@ proto::ConnectOutcome Connector::make() noexcept
 				  .source = has_wanted_source_ ? reinterpret_cast<sockaddr *>(wanted_source_.get()) :
 								 nullptr,
 				  .reserved_port = rpcordma_xprt_wants_reserved_port(xprt_)},
-			.load = {.credits = field::rpc_xprt::max_reqs(xprt_), .reverse_credits = reverse_credits},
+			.load = {.credits = field::rpc_xprt::max_reqs(xprt_),
+				 .reverse_credits = reverse_credits,
+				 .payload = most_payload},
 			.reverse_receives = owner_.reverse().begin_connection(),
 			.reverse_transfers = most_reverse_segments,
 			.highest_version = owner_.negotiator().highest(),
@@ -119,6 +121,8 @@ proto::ConnectOutcome Connector::make() noexcept
 		endpoint_ = std::move(*endpoint);
 		__builtin_memcpy(source_.get(), endpoint_->id().source(), kernel::Layout<sockaddr_storage>::size);
 	}
+	/* Upper layers ask for it when they have got an answer. */
+	field::rpc_xprt::max_payload(xprt_) = endpoint_->capacity().payload;
 	owner_.outstanding().connected(endpoint_->capacity().credits);
 	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
 	if (outcome != proto::ConnectOutcome::connected)

@@ -12,6 +12,9 @@ namespace rpcordma::client {
 
 class Transport;
 
+/* The largest payload of an RPC, in bytes, where the device carries it: what this kernel's servers take. */
+inline constexpr std::uint32_t most_payload = kernel::RPCSVC_MAXPAYLOAD;
+
 /* Makes a connection, at most one at a time, and closes it. Its lock may be taken inside of that of `Outstanding`. */
 class Connector {
     public:

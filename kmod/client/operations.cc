@@ -19,7 +19,6 @@ constexpr unsigned long bind_timeout = 60 * kernel::HZ;
 constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
 /* The slots that a transport keeps, 8 KiB of them. Beyond, sunrpc allocates one for each RPC, and frees it again. */
 constexpr unsigned int kept_slots = 16;
-constexpr std::size_t max_payload = 1 << 20;
 
 constexpr std::size_t xprt_size = kernel::Layout<rpc_xprt>::size;
 static_assert(xprt_size % alignof(Transport) == 0);
@@ -93,7 +92,7 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kin
 	field::rpc_xprt::max_reconnect_timeout(xprt) = client::connect_timeout;
 	field::rpc_xprt::bind_timeout(xprt) = client::bind_timeout;
 	field::rpc_xprt::idle_timeout(xprt) = client::idle_timeout;
-	field::rpc_xprt::max_payload(xprt) = client::max_payload;
+	field::rpc_xprt::max_payload(xprt) = client::most_payload;
 	/* The address is that of an IP service for all that looks at it beside this transport. */
 	field::rpc_xprt::prot(xprt) = kernel::IPPROTO_TCP;
 	if (rpcordma_address_port(field::xprt_create::dstaddr(args)) != 0)

@@ -65,7 +65,7 @@ static struct svc_xprt_class class = {
 	.xcl_name = "rdma",
 	.xcl_owner = THIS_MODULE,
 	.xcl_ops = &operations,
-	.xcl_max_payload = RPCORDMA_SERVER_MAX_PAYLOAD,
+	.xcl_max_payload = RPCSVC_MAXPAYLOAD,
 	.xcl_ident = XPRT_TRANSPORT_RDMA,
 };
 

@@ -77,7 +77,7 @@ Backlog::Work Backlog::next() noexcept
 	Work work;
 	if (!connection_.postings().is_crowded() && wants_thread()) {
 		work.pulled = pulled_.pop_front();
-		if (!work.pulled && reading_.size() < most_reading_)
+		if (!work.pulled && may_read())
 			work.waiting = waiting_.pop_front();
 		if (!work.pulled && !work.waiting)
 			work.arrived = arrived_.pop_front();
@@ -90,7 +90,7 @@ Backlog::Work Backlog::next() noexcept
 /* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. */
 bool Backlog::wants_thread() noexcept
 {
-	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || reading_.size() >= most_reading_))
+	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || !may_read()))
 		return false;
 	lacks_thread_ = threads_ >=
 			share_of(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(connection_.xprt())));
@@ -185,8 +185,9 @@ Pull *Backlog::make_pull(ServedCall &call) noexcept
 bool Backlog::begin_read(Pull &pull) noexcept
 {
 	kernel::Guard guard(lock_);
-	if (reading_.size() < most_reading_) {
+	if (may_read()) {
 		reading_.push_back(pull);
+		reading_bytes_ += pull.call->assembly.filled();
 		return true;
 	}
 	waiting_.push_back(*pull.call);
@@ -198,6 +199,7 @@ void Backlog::pulled(Pull &pull) noexcept
 {
 	kernel::Guard guard(lock_);
 	reading_.remove(pull);
+	reading_bytes_ -= pull.call->assembly.filled();
 	pulled_.push_back(pull);
 	rpcordma_svc_set_data(connection_.xprt(), wants_thread());
 }

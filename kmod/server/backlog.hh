@@ -25,7 +25,7 @@ class Backlog {
 	explicit Backlog(Connection &connection) noexcept;
 	~Backlog();
 	/* Before the first message. `most_credits` is the largest grant, `most_reading` the number of Calls that are read at
-	 * a time; both are at least 1. */
+	 * a time, of 1 MiB each or fewer that are larger; both are at least 1. */
 	void begin(std::uint32_t most_credits, std::uint32_t most_reading) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* A message has come that may be a Call.
@@ -82,6 +82,11 @@ class Backlog {
 		return grants_.receives_for(grants_.in_force()) + least_spare;
 	}
 	void provide(std::uint32_t receives) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Whether one more Call may be read: neither as many are as may be, nor as much. */
+	[[nodiscard]] bool may_read() const noexcept RPCORDMA_REQUIRES(lock_)
+	{
+		return reading_.size() < most_reading_ && reading_bytes_ < std::uint64_t{most_reading_} << 20;
+	}
 	[[nodiscard]] bool wants_thread() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool leave_locked() noexcept RPCORDMA_REQUIRES(lock_);
 
@@ -92,6 +97,7 @@ class Backlog {
 	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
 	/* The RDMA Reads of these are posted, or in the outbox. */
 	kernel::List<Pull> reading_ RPCORDMA_GUARDED_BY(lock_);
+	std::uint64_t reading_bytes_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::List<Pull> pulled_ RPCORDMA_GUARDED_BY(lock_);
 	std::uint32_t most_reading_ RPCORDMA_GUARDED_BY(lock_) = 1;
 	/* How many threads work for the connection. */

@@ -13,8 +13,9 @@ namespace field = kernel::field;
 
 namespace {
 
-/* The most segments of one kind that a Call may have: enough for a payload in pieces of one page. */
-constexpr std::uint32_t most_segments = Pages::most;
+/* The most segments of one kind that a Call may have: enough for 1 MiB in pieces of one page, or for 4 MiB in pieces of
+ * four. */
+constexpr std::uint32_t most_segments = 260;
 
 } // namespace
 
@@ -89,10 +90,8 @@ int Calls::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rq
 	const wire::Chunks &chunks = call->call.chunks;
 	if (!chunks.reads.empty() && endpoint.id().reads() == 0)
 		return refuse(*call, "no RDMA Reads are offered");
-	const std::uint32_t page_limit = (Pages::most - 2) * proto::page_size;
 	const proto::CallLimits limits{
-		.stream = std::min(field::svc_serv::sv_max_mesg(field::svc_xprt::xpt_server(connection_.xprt())),
-				   page_limit),
+		.stream = field::svc_serv::sv_max_mesg(field::svc_xprt::xpt_server(connection_.xprt())),
 		.segments = std::min(most_segments, endpoint.capacity().read_segments),
 		.room_segments = most_segments,
 		.reply_threshold = endpoint.agreement().terms(message.version).thresholds.reply,

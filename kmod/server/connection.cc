@@ -53,8 +53,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 	const verbs::AcceptWishes wishes{
 		.load = {.credits = rpcordma_svc_max_requests,
 			 .spare_receives = spare_receives,
-			 .payload = std::min(field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt())),
-					     RPCORDMA_SERVER_MAX_PAYLOAD)},
+			 .payload = field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt()))},
 		/* For a Read chunk and a Reply chunk each. */
 		.registrations = offers ? 2 * reverse_credits : 0,
 		.highest_version = highest_version_,

@@ -5,9 +5,6 @@
 
 #include "kernel/glue.h"
 
-/* The most data in one RPC, whatever sunrpc's limit is. */
-#define RPCORDMA_SERVER_MAX_PAYLOAD 0x100000u
-
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -55,8 +55,10 @@ int Calls::pull(ServedCall &call, svc_rqst *rqst) noexcept
 		return 0;
 	connection_.postings().watch();
 	const std::uint32_t count = pages_for(call.assembly.filled());
-	pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, count), count);
-	if (fill(*pull))
+	const bool has_room = pull->pages.make_room(count);
+	if (has_room)
+		pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, count), count);
+	if (has_room && fill(*pull))
 		connection_.postings().put(*pull);
 	else
 		connection_.endpoint().lose("memory", "for RDMA Reads");

@@ -63,11 +63,6 @@ int Replies::send(svc_rqst *rqst) noexcept
 	if (!visit)
 		return -kernel::ENOTCONN;
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
-	/* Where an administrator has raised nfsd's max_block_size, and the Reply is to a COMPOUND of several READs. */
-	if (rpcordma_svc_reply_pages(rqst) > Pages::most) [[unlikely]] {
-		refuse(call, "reply of too many pages");
-		return 0;
-	}
 	const std::uint32_t reply_size = field::xdr_buf::len(&field::svc_rqst::rq_res(rqst));
 	/* The upper layer may have named an item, and given it up for lack of room. */
 	call.items.end_at(reply_size);
@@ -96,7 +91,8 @@ bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan 
 	Push *const push = writes ? make_push(call.call.xid) : nullptr;
 	if (push)
 		push->transaction = call.transaction;
-	if (writes && (!push || !make_writes(*push, call, reply, plan)))
+	if (writes &&
+	    (!push || !push->pages.make_room(rpcordma_svc_reply_pages(rqst)) || !make_writes(*push, call, reply, plan)))
 		return false;
 	verbs::SendBuffer *const message = endpoint.sends().take(kernel::GFP_KERNEL);
 	if (!message)

@@ -21,9 +21,15 @@ constexpr std::uint32_t left(std::uint32_t limit, std::uint32_t taken)
 }
 
 /* The number of segments of the largest Call or Reply: its pages, head and tail. */
-constexpr std::uint32_t largest_message(proto::RegistrationLimits limits)
+constexpr std::uint32_t largest_message(std::uint32_t payload, proto::RegistrationLimits limits)
 {
-	return 2 + (most_payload_pages + limits.pages - 1) / limits.pages;
+	return 2 + (pages_of_payload(payload) + limits.pages - 1) / limits.pages;
+}
+
+/* The largest payload that has no more segments than that, with head and tail; of those that there can be. */
+constexpr std::uint32_t payload_in(std::uint32_t segments, proto::RegistrationLimits limits)
+{
+	return (std::min(segments, most_segments) - 2) * limits.pages * proto::page_size - proto::page_size;
 }
 
 /* A send queue that takes an RPC of so many segments, a registration and an invalidation each, and the Send. Half of the
@@ -45,9 +51,10 @@ std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, cons
 	const std::uint32_t most_requests = left(device.requests, drain_requests);
 	const std::uint32_t most_completions = left(device.completions, 2 * drain_requests);
 	const std::uint32_t other_receives = load.reverse_credits + receive_batch;
-	const std::uint32_t largest = largest_message(device.registration);
-	if (largest > most_segments)
+	const std::uint32_t usual = largest_message(std::min(load.payload, usual_payload), device.registration);
+	if (usual > most_segments)
 		return std::unexpected(Lack::pages);
+	const std::uint32_t largest = std::min(largest_message(load.payload, device.registration), most_segments);
 
 	RequesterDepths depths{};
 	depths.credits = std::min(
@@ -59,12 +66,14 @@ std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, cons
 		{most_requests, left(most_completions, depths.receive),
 		 std::max(depths.credits * send_requests_per_call + load.reverse_credits, queue_for(2 * largest))});
 	depths.segments = std::min(2 * largest, segments_in(depths.send));
-	if (depths.credits == 0 || depths.segments < largest)
+	if (depths.credits == 0 || depths.segments < usual)
 		return std::unexpected(Lack::room);
+	depths.payload = std::min(load.payload, payload_in(depths.segments, device.registration));
 	/* Every message is in one piece, so that no device has too few. */
 	depths.elements = 1;
 	/* The device is not for one connection alone. */
 	depths.registrations = std::clamp(device.registrations / 2, 2 * largest, depths.credits * 2 * largest);
+	depths.first_registrations = std::min(depths.segments, std::max(2 * usual, largest));
 	return depths;
 }
 
@@ -82,20 +91,21 @@ std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const Respond
 		return std::unexpected(Lack::room);
 	depths.receive = depths.credits + load.spare_receives;
 	depths.elements = std::clamp(device.elements, 1u, most_elements);
-	const std::uint32_t largest_reply = load.payload_pages() / depths.elements + 2;
+	/* A larger one takes as much as several of these. */
+	const std::uint32_t usual_reply = pages_of_payload(std::min(load.payload, usual_payload)) / depths.elements + 2;
 	depths.send = std::min({most_requests, left(most_completions, depths.receive),
-				std::max(depths.credits * send_requests_per_call, 4 * largest_reply)});
+				std::max(depths.credits * send_requests_per_call, 4 * usual_reply)});
 	return depths;
 }
 
 /* A segment takes a registration of its own, and so does what goes beyond one in it. */
-ReadDepths read_depths_for(const DeviceLimits &device, std::uint32_t credits, std::uint32_t per_payload) noexcept
+ReadDepths read_depths_for(const DeviceLimits &device, std::uint32_t credits, const ReadLoad &load) noexcept
 {
 	/* However few credits there are, the Calls of such a requester as ours are read. */
-	const std::uint32_t wanted = std::max(credits * per_payload, per_payload + 2 * most_segments);
+	const std::uint32_t wanted = std::max(credits * load.usual, load.largest + 2 * most_segments);
 	/* The device is not for one connection alone. */
-	const std::uint32_t registrations = std::clamp(device.registrations / 2, per_payload + 2, wanted);
-	return {.registrations = registrations, .segments = (registrations - per_payload) / 2};
+	const std::uint32_t registrations = std::clamp(device.registrations / 2, load.largest + 2, wanted);
+	return {.registrations = registrations, .segments = (registrations - load.largest) / 2};
 }
 
 } // namespace rpcordma::verbs

@@ -13,10 +13,22 @@ namespace rpcordma::verbs {
 inline constexpr std::uint32_t drain_requests = 1;
 /* A requester posts so many Receives beyond those that it needs when there are too few; queues have room for them. */
 inline constexpr std::uint32_t receive_batch = 7;
-/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages. */
+/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages, and for 4 MiB
+ * where it covers no fewer than 57. With so many in the Read list and in a Write chunk, a Call fits the smallest inline
+ * threshold, of 1024 bytes. */
 inline constexpr std::uint32_t most_segments = 20;
-/* The most pages that a payload has: 1 MiB that begins within a page. */
-inline constexpr std::uint32_t most_payload_pages = 257;
+/* What every connection carries, in bytes, and what its memory is sized for: a larger payload takes more of what there is.
+ */
+inline constexpr std::uint32_t usual_payload = 1 << 20;
+
+/* The most pages that a payload of so many bytes has: it may begin within a page. */
+[[nodiscard]] constexpr std::uint32_t pages_of_payload(std::uint32_t bytes) noexcept
+{
+	return bytes / proto::page_size + 1;
+}
+
+/* The most pages that a registration covers. Each takes memory for so many, used or not. */
+inline constexpr std::uint32_t most_registration_pages = pages_of_payload(usual_payload);
 
 /* What a device can do. */
 struct DeviceLimits {
@@ -37,6 +49,8 @@ struct RequesterLoad {
 	std::uint32_t credits;
 	/* Calls of the reverse direction outstanding at a time. */
 	std::uint32_t reverse_credits;
+	/* The largest payload, in bytes; the device may allow a smaller one, down to usual_payload. */
+	std::uint32_t payload;
 };
 
 /* What a responder's connection is to carry. */
@@ -47,9 +61,6 @@ struct ResponderLoad {
 	std::uint32_t spare_receives;
 	/* The largest payload, in bytes. */
 	std::uint32_t payload;
-
-	/* The most pages that it has. */
-	[[nodiscard]] constexpr std::uint32_t payload_pages() const noexcept { return payload / proto::page_size + 1; }
 };
 
 /* What a device has too little of for any connection. */
@@ -79,8 +90,22 @@ struct Depths {
 struct RequesterDepths : Depths {
 	/* Registrations that the connection may have. */
 	std::uint32_t registrations;
+	/* Those that it has from the start, so that they need not grow first: enough for an RPC with the largest payload, and
+	 * for one with two of usual_payload. */
+	std::uint32_t first_registrations;
 	/* The most segments that the chunks of one RPC may have together: those of the largest payload, or more. */
 	std::uint32_t segments;
+	/* The largest payload, in bytes. */
+	std::uint32_t payload;
+};
+
+/* The registrations that a responder's RDMA Reads of a payload take, where each takes one and the payload is one segment; at
+ * least 1. */
+struct ReadLoad {
+	/* Of no more than usual_payload. */
+	std::uint32_t usual;
+	/* Of the largest. */
+	std::uint32_t largest;
 };
 
 /* What a responder's RDMA Reads take of a device where each takes a registration. */
@@ -92,10 +117,9 @@ struct ReadDepths {
 	std::uint32_t segments;
 };
 
-/* Callable from any context. `per_payload`: the registrations that the largest payload takes where it is one segment, at
- * least 1. */
+/* Callable from any context. */
 [[nodiscard]] ReadDepths read_depths_for(const DeviceLimits &device, std::uint32_t credits,
-					 std::uint32_t per_payload) noexcept;
+					 const ReadLoad &load) noexcept;
 
 /* Callable from any context. */
 [[nodiscard]] std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device,

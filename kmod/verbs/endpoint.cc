@@ -5,6 +5,7 @@
 
 #include "kernel/trace.hh"
 #include "proto/grants.hh"
+#include "verbs/transfer.hh"
 
 namespace rpcordma::verbs {
 
@@ -31,6 +32,16 @@ bool can_register(ib_device *device) noexcept
 			  "proto=tcp",
 			  field::ib_device::name(device));
 	return false;
+}
+
+/* Each Transfer of a payload takes registrations of its own. */
+ReadLoad read_load(ib_device *device, u32 port, const ResponderLoad &load) noexcept
+{
+	const auto taken = [&](std::uint32_t payload) {
+		const std::uint32_t pages = pages_of_payload(payload);
+		return rdma_rw_mr_factor(device, port, pages) + (pages - 1) / most_pieces;
+	};
+	return {.usual = taken(std::min(load.payload, usual_payload)), .largest = taken(load.payload)};
 }
 
 ConnectOutcome cannot_use(ib_device *device, Lack lack) noexcept
@@ -70,14 +81,14 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	const auto depths = depths_for(limits_of(device), wishes.load);
 	if (!depths)
 		return cannot_use(device, depths.error());
-	capacity_ = {.credits = depths->credits, .segments = depths->segments};
+	capacity_ = {.credits = depths->credits, .segments = depths->segments, .payload = depths->payload};
 	const std::uint32_t least = proto::least_threshold(wishes.highest_version);
 	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
 						   .transfers = wishes.load.reverse_credits * wishes.reverse_transfers,
 						   .send_size = std::max(wishes.own.send_size, least),
 						   .receive_size = std::max(wishes.own.receive_size, least),
 						   .most_registrations = depths->registrations,
-						   .first_registrations = depths->segments,
+						   .first_registrations = depths->first_registrations,
 						   .first_receives = 1 + wishes.reverse_receives,
 						   .spare_receives = receive_batch});
 	return made ? Outcome::connected : Outcome::try_again;
@@ -94,8 +105,7 @@ ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const A
 	const auto depths = depths_for(limits, wishes.load);
 	if (!depths)
 		return cannot_use(device, depths.error());
-	const ReadDepths reads = read_depths_for(limits, depths->credits,
-						 rdma_rw_mr_factor(device, id_.port(), wishes.load.payload_pages()));
+	const ReadDepths reads = read_depths_for(limits, depths->credits, read_load(device, id_.port(), wishes.load));
 	capacity_ = {.credits = depths->credits, .read_segments = rpcordma_is_iwarp(device) ? reads.segments : ~0u};
 	const std::uint32_t least = proto::least_threshold(wishes.highest_version);
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;

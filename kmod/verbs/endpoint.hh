@@ -41,6 +41,8 @@ struct Capacity {
 	std::uint32_t credits = 0;
 	/* Segments that the chunks of one RPC have together. */
 	std::uint32_t segments = 0;
+	/* Bytes of the largest payload of a requester's RPC. */
+	std::uint32_t payload = 0;
 	/* Segments of one Call's RDMA Reads, where each takes a registration of its own. */
 	std::uint32_t read_segments = 0;
 };

@@ -20,7 +20,7 @@ struct QueueSizes {
 	/* The largest messages, in bytes. */
 	std::uint32_t send_size;
 	std::uint32_t receive_size;
-	/* How many registrations there may be, and are from the start: enough for one RPC, which never depends on growth. */
+	/* How many registrations there may be, and are from the start: see RequesterDepths. */
 	std::uint32_t most_registrations;
 	std::uint32_t first_registrations;
 	/* Receives that are posted from the start, and how many more are made in the same go. */

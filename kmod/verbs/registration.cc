@@ -111,7 +111,7 @@ ib_send_wr *Registration::invalidate_request() noexcept
 proto::RegistrationLimits RegistrationPool::limits_of(ib_device *device) noexcept
 {
 	return {.pages = std::clamp<std::uint32_t>(field::ib_device::max_fast_reg_page_list_len(device), 1,
-						   most_payload_pages),
+						   most_registration_pages),
 		.gaps = (field::ib_device::kernel_cap_flags(device) & kernel::IBK_SG_GAPS_REG) != 0};
 }
 

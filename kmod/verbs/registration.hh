@@ -107,7 +107,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 using Registrations = kernel::List<Registration>;
 
 /* The registrations of one connection. Grows with use, on a thread of its own, up to a limit: an RPC that finds none left
- * waits for that or for another RPC's, and what prepare() made is enough for any one RPC. */
+ * waits for that or for another RPC's. */
 class RegistrationPool : public kernel::Heap {
     public:
 	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most, QueueUser &user) noexcept;

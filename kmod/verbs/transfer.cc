@@ -47,6 +47,7 @@ bool Transfer::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noex
 	if (capacity_ == 0)
 		return false;
 	rpcordma_list_init(entry(0), pieces);
+	room_ = pieces;
 	entries_ = 0;
 	return true;
 }
@@ -61,6 +62,7 @@ void Transfer::add(const PagePiece &piece) noexcept
 		return;
 	}
 	last_ = piece;
+	room_--;
 	rpcordma_list_set(entry(entries_++), piece.in, piece.length, piece.offset);
 }
 
@@ -120,6 +122,15 @@ Chain chain_of(Transfers &all) noexcept
 TransferPool::~TransferPool()
 {
 	free_.delete_all();
+}
+
+Transfer *TransferPool::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
+{
+	Transfer *const transfer = take(gfp);
+	if (transfer && transfer->begin(remote, std::min(pieces, most_pieces), gfp))
+		return transfer;
+	delete transfer;
+	return nullptr;
 }
 
 Transfer *TransferPool::take(gfp_t gfp) noexcept

@@ -2,6 +2,8 @@
 /* RDMA Reads and Writes of a responder's, by the kernel's rdma_rw contexts. */
 #pragma once
 
+#include <algorithm>
+
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
@@ -33,6 +35,8 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 
 	/* Makes room for `pieces` pieces; false where there is no memory. */
 	[[nodiscard]] bool begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept;
+	/* Whether there is room for another piece. */
+	[[nodiscard]] bool has_room() const noexcept { return room_ != 0; }
 	/* Adds local memory, no more pieces than there is room for. What is written from memory that follows the last
 	 * piece becomes part of that. */
 	void add(const PagePiece &piece) noexcept;
@@ -57,6 +61,7 @@ class Transfer final : public kernel::Heap, public kernel::ListNode<Transfer> {
 	kernel::Opaque<rdma_rw_ctx> context_;
 	kernel::Block list_;
 	std::uint32_t capacity_ = 0;
+	std::uint32_t room_ = 0;
 	std::uint32_t entries_ = 0;
 	std::uint32_t requests_ = 0;
 	PagePiece last_{};
@@ -76,6 +81,10 @@ void unprepare(Transfers &all) noexcept;
 /* The work requests of all of them: see Transfer::append_to(). */
 [[nodiscard]] Chain chain_of(Transfers &all) noexcept;
 
+/* The most pieces that TransferPool::append() puts into a Transfer, so that its memory is bounded: a payload of 1 MiB in pages,
+ * and what a device covers by whole registrations. */
+inline constexpr std::uint32_t most_pieces = 256;
+
 /* Keeps some transfers for the next RPCs. */
 class TransferPool {
     public:
@@ -83,26 +92,27 @@ class TransferPool {
 
 	/* Null where there is no memory. */
 	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Makes a Transfer between a segment and as many bytes of local memory, which `next(left)` hands out in no more than
-	 * `pieces` pieces, and appends it to `to`, not prepared. False where there is no memory: then nothing was
-	 * appended. */
+	/* Makes Transfers between a segment and as many bytes of local memory, which `next(left)` hands out in no more than
+	 * `pieces` pieces, and appends them to `to`, not prepared: one, or more where one takes too many pieces. False where
+	 * there is no memory; what was appended stays. */
 	template <typename Next>
 	[[nodiscard]] bool append(const Remote &remote, std::uint32_t pieces, gfp_t gfp, Next next,
 				  Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
-		Transfer *const transfer = take(gfp);
-		if (!transfer)
-			return false;
-		if (!transfer->begin(remote, pieces, gfp)) {
-			delete transfer;
-			return false;
+		Remote rest = remote;
+		while (rest.segment.length != 0) {
+			Transfer *const transfer = begin(rest, pieces, gfp);
+			if (!transfer)
+				return false;
+			while (rest.segment.length != 0 && transfer->has_room()) {
+				const PagePiece piece = next(rest.segment.length);
+				transfer->add(piece);
+				rest.segment.length -= piece.length;
+				rest.segment.offset += piece.length;
+			}
+			to.push_back(*transfer);
+			pieces = std::max(pieces, most_pieces + 1) - most_pieces;
 		}
-		for (std::uint32_t left = remote.segment.length; left != 0;) {
-			const PagePiece piece = next(left);
-			transfer->add(piece);
-			left -= piece.length;
-		}
-		to.push_back(*transfer);
 		return true;
 	}
 	/* Finishes what is done with, and takes it back. */
@@ -111,6 +121,10 @@ class TransferPool {
 	void give_back(Transfers &from) noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
+	/* A Transfer for as many of the pieces as one takes. Null where there is no memory. */
+	[[nodiscard]] Transfer *begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+
 	kernel::SpinLock lock_{RPCORDMA_LOCK_TRANSFER_POOL};
 	Transfers free_ RPCORDMA_GUARDED_BY(lock_);
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/depths.hh"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace rpcordma::kunit {
@@ -13,8 +15,10 @@ using verbs::RequesterLoad;
 using verbs::ResponderLoad;
 
 constexpr std::uint32_t mebibyte = 1 << 20;
-constexpr RequesterLoad usual_calls{.credits = 128, .reverse_credits = 8};
+constexpr RequesterLoad usual_calls{.credits = 128, .reverse_credits = 8, .payload = mebibyte};
+constexpr RequesterLoad large_calls{.credits = 128, .reverse_credits = 8, .payload = 4 * mebibyte};
 constexpr ResponderLoad usual_service{.credits = 64, .spare_receives = 8, .payload = mebibyte};
+constexpr ResponderLoad large_service{.credits = 64, .spare_receives = 8, .payload = 4 * mebibyte};
 
 constexpr DeviceLimits large{.requests = 32768,
 			     .completions = 4194303,
@@ -26,6 +30,13 @@ constexpr DeviceLimits large_but(std::uint32_t DeviceLimits::*limit, std::uint32
 {
 	DeviceLimits device = large;
 	device.*limit = value;
+	return device;
+}
+
+constexpr DeviceLimits with_pages(std::uint32_t pages)
+{
+	DeviceLimits device = large;
+	device.registration.pages = pages;
 	return device;
 }
 
@@ -72,6 +83,7 @@ TEST_P(AnyDevice, Requester_HasWhatItTakes)
 	EXPECT_EQ(depths->elements, GetParam().requester.elements);
 	EXPECT_EQ(depths->registrations, GetParam().registrations);
 	EXPECT_EQ(depths->segments, GetParam().segments);
+	EXPECT_EQ(depths->payload, mebibyte);
 }
 
 TEST_P(AnyDevice, Responder_HasWhatItTakes)
@@ -82,6 +94,67 @@ TEST_P(AnyDevice, Responder_HasWhatItTakes)
 	EXPECT_EQ(depths->send, GetParam().responder.send);
 	EXPECT_EQ(depths->receive, GetParam().responder.receive);
 	EXPECT_EQ(depths->elements, GetParam().responder.elements);
+}
+
+/* What a requester that would have 4 MiB in an RPC gets of a device. */
+struct LargeCalls {
+	const char *name;
+	DeviceLimits limits;
+	std::uint32_t send;
+	std::uint32_t registrations;
+	std::uint32_t first_registrations;
+	std::uint32_t segments;
+	std::uint32_t payload;
+};
+
+constexpr std::uint32_t page = proto::page_size;
+
+constexpr LargeCalls large_payloads[] = {
+	/* 1025 pages in 4 segments, with head and tail 6; and as many for a Reply. */
+	{"Large", large, 520, 128 * 12, 6, 12, 4 * mebibyte},
+	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), 520, 12, 6, 12, 4 * mebibyte},
+	/* 1025 pages in 18 segments, with head and tail 20. */
+	{"57Pages", with_pages(57), 520, 128 * 40, 20, 40, 4 * mebibyte},
+	/* The most segments are 20. */
+	{"56Pages", with_pages(56), 520, 128 * 40, 20, 40, (18 * 56 - 1) * page},
+	{"16Pages", with_pages(16), 520, 128 * 40, 38, 40, (18 * 16 - 1) * page},
+	{"15Pages", with_pages(15), 520, 128 * 40, 40, 40, (18 * 15 - 1) * page},
+	/* 2 * (2 * 3 + 1) requests are for 1 MiB, 18 for one segment more. */
+	{"ShortestQueue", large_but(&DeviceLimits::requests, 17), 16, 12, 3, 3, mebibyte},
+	{"ShortQueue", large_but(&DeviceLimits::requests, 20), 19, 48, 4, 4, 513 * page},
+};
+
+class AnyLargeCalls : public testing::TestWithParam<LargeCalls> {};
+INSTANTIATE_TEST_SUITE_P(Devices, AnyLargeCalls, testing::ValuesIn(large_payloads),
+			 [](const auto &info) { return info.param.name; });
+
+TEST_P(AnyLargeCalls, HaveWhatTheDeviceCarries)
+{
+	const auto depths = depths_for(GetParam().limits, large_calls);
+	ASSERT_TRUE(depths.has_value());
+	EXPECT_EQ(depths->send, GetParam().send);
+	EXPECT_EQ(depths->registrations, GetParam().registrations);
+	EXPECT_EQ(depths->first_registrations, GetParam().first_registrations);
+	EXPECT_EQ(depths->segments, GetParam().segments);
+	EXPECT_EQ(depths->payload, GetParam().payload);
+}
+
+TEST(FewCalls, OfALargePayload_HaveAQueueForTheirSegments)
+{
+	const auto depths = depths_for(large, {.credits = 1, .reverse_credits = 8, .payload = 4 * mebibyte});
+	ASSERT_TRUE(depths.has_value());
+	EXPECT_EQ(depths->send, 2u * (2 * 12 + 1));
+	EXPECT_EQ(depths->segments, 12u);
+}
+
+TEST(LargeService, HasNoLongerQueuesThanTheUsual)
+{
+	for (const std::uint32_t elements : {0u, 1u, 3u, 30u}) {
+		const DeviceLimits device = large_but(&DeviceLimits::elements, elements);
+		const auto depths = depths_for(device, large_service);
+		ASSERT_TRUE(depths.has_value());
+		EXPECT_EQ(depths->send, depths_for(device, usual_service)->send);
+	}
 }
 
 /* Devices of every length of queues, from none at all to more than is asked for. */
@@ -108,7 +181,8 @@ bool fits(const DeviceLimits &device, const verbs::Depths &depths)
 
 TEST(AnyLength, Requester_StaysWithinTheDevice)
 {
-	constexpr RequesterLoad loads[] = {usual_calls, {1, 0}, {1, 8}, {16384, 8}};
+	constexpr RequesterLoad loads[] = {
+		usual_calls, large_calls, {1, 0, mebibyte}, {1, 8, 4 * mebibyte}, {16384, 8, mebibyte}};
 
 	for (const RequesterLoad &load : loads)
 		for_each_length([&](const DeviceLimits &device) {
@@ -122,6 +196,12 @@ TEST(AnyLength, Requester_StaysWithinTheDevice)
 			 * head and tail. */
 			ASSERT_TRUE(depths->segments >= 3 && 2 * depths->segments + 1 <= depths->send / 2);
 			ASSERT_TRUE(depths->registrations >= depths->segments);
+			/* Without growth, an RPC with the largest payload, or one with two of 1 MiB if it may be. */
+			const std::uint32_t largest = 2 + (depths->payload / 4096 + 1 + 256) / 257;
+			ASSERT_TRUE(depths->payload >= mebibyte && depths->payload <= load.payload);
+			ASSERT_TRUE(depths->first_registrations >= largest &&
+				    depths->first_registrations >= std::min(depths->segments, 6u));
+			ASSERT_TRUE(depths->first_registrations <= depths->segments);
 		});
 }
 
@@ -195,17 +275,21 @@ struct Reads {
 	const char *name;
 	std::uint32_t device;
 	std::uint32_t credits;
-	std::uint32_t per_payload;
+	verbs::ReadLoad load;
 	verbs::ReadDepths depths;
 };
 
 constexpr Reads reads[] = {
-	{"Usual", 1 << 24, 64, 2, {128, 63}},
-	{"FewPagesEach", 1 << 24, 64, 17, {1088, 535}},
+	{"Usual", 1 << 24, 64, {2, 2}, {128, 63}},
+	{"FewPagesEach", 1 << 24, 64, {17, 17}, {1088, 535}},
 	/* A requester's 20 segments, however few the Calls are. */
-	{"FewCredits", 1 << 24, 4, 2, {42, 20}},
-	{"FewRegistrations", 48, 64, 2, {24, 11}},
-	{"NoRegistrations", 0, 64, 2, {4, 1}},
+	{"FewCredits", 1 << 24, 4, {2, 2}, {42, 20}},
+	{"FewRegistrations", 48, 64, {2, 2}, {24, 11}},
+	{"NoRegistrations", 0, 64, {2, 2}, {4, 1}},
+	/* No more of them, and one Call has its fill. */
+	{"Large", 1 << 24, 64, {2, 9}, {128, 59}},
+	{"LargeAndFewCredits", 1 << 24, 4, {2, 9}, {49, 20}},
+	{"LargeAndNoRegistrations", 0, 64, {2, 9}, {11, 1}},
 };
 
 class AnyReads : public testing::TestWithParam<Reads> {};
@@ -214,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(Depths, AnyReads, testing::ValuesIn(reads), [](const au
 TEST_P(AnyReads, HaveWhatTheyTake)
 {
 	const verbs::ReadDepths depths = verbs::read_depths_for(
-		large_but(&DeviceLimits::registrations, GetParam().device), GetParam().credits, GetParam().per_payload);
+		large_but(&DeviceLimits::registrations, GetParam().device), GetParam().credits, GetParam().load);
 	EXPECT_EQ(depths.registrations, GetParam().depths.registrations);
 	EXPECT_EQ(depths.segments, GetParam().depths.segments);
 }

@@ -205,6 +205,86 @@ TEST(Transfer, WithoutMemory_CanBeBegunAgain)
 	});
 }
 
+/* What append() makes of a segment whose memory is in so many pieces, none of which follows another. */
+struct Cut {
+	const char *name;
+	u32 pieces;
+	u32 transfers;
+};
+constexpr Cut cuts[] = {
+	{"OnePiece", 1, 1},
+	{"AsManyAsThereCanBe", verbs::most_pieces, 1},
+	{"OneMore", verbs::most_pieces + 1, 2},
+	{"ThreeTimesAsMany", 3 * verbs::most_pieces, 3},
+};
+
+class AnyCut : public testing::TestWithParam<Cut> {};
+INSTANTIATE_TEST_SUITE_P(Cuts, AnyCut, testing::ValuesIn(cuts), [](const auto &info) { return info.param.name; });
+
+TEST_P(AnyCut, Transfers_FollowOneAnother)
+{
+	constexpr u32 length = 64;
+	const u32 pieces = GetParam().pieces;
+	rpcordma_fake_limits limits = with_gaps;
+	limits.send_depth = verbs::most_pieces;
+	Fake fake(limits);
+	ASSERT_TRUE(fake);
+	Sends sends(fake, limits.send_depth);
+	Pages pages(pieces);
+	std::vector<std::byte> content;
+	for (u32 i = 0; i < pieces; i++) {
+		const std::vector<std::byte> piece = pattern(length, i);
+		pages.write(i * 4096 + 8, piece);
+		content.insert(content.end(), piece.begin(), piece.end());
+	}
+	TransferPool pool;
+	Transfers all;
+	wire::Segment segment = remote;
+	segment.length = pieces * length;
+	const auto next = [&, i = 0u](u32 left) mutable {
+		EXPECT_EQ(left, (pieces - i) * length);
+		return PagePiece{pages[i++], 8, length};
+	};
+	/* More pieces are expected than there are. */
+	ASSERT_TRUE(pool.append(by(fake, Direction::write, segment), pieces + 3, kernel::GFP_KERNEL, next, all));
+	EXPECT_EQ(all.size(), GetParam().transfers);
+	all.for_each([&](Transfer &transfer) {
+		EXPECT_EQ(transfer.prepare(), 0);
+		run(sends, transfer);
+	});
+	EXPECT_EQ(sends.failures, 0u);
+	EXPECT_EQ(copy_of({static_cast<std::byte *>(rpcordma_fake_remote(fake)), content.size()}), content);
+	pool.finish(all);
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+}
+
+TEST(Pool, WithoutMemoryForTheSecond_KeepsTheFirst)
+{
+	constexpr u32 pieces = verbs::most_pieces + 1;
+	Fake fake(with_gaps);
+	ASSERT_TRUE(fake);
+	Pages pages(1);
+	TransferPool pool;
+	wire::Segment segment = remote;
+	segment.length = pieces * 16;
+	const u32 before = static_cast<u32>(live_objects.transfers.load());
+	for_each_failed_allocation([&] {
+		Transfers all;
+		const bool appended = pool.append(
+			by(fake, Direction::read, segment), pieces, kernel::GFP_KERNEL,
+			[&](u32) {
+				return PagePiece{pages[0], 0, 16};
+			},
+			all);
+		EXPECT_EQ(appended, all.size() == 2);
+		/* Nobody has to keep it: the next attempt needs as much memory. */
+		while (Transfer *const transfer = all.pop_front())
+			delete transfer;
+		EXPECT_EQ(static_cast<u32>(live_objects.transfers.load()), before);
+		return appended;
+	});
+}
+
 TEST(Pool, KeepsSome)
 {
 	Fake fake(with_gaps);
