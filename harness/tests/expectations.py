@@ -18,14 +18,14 @@ ACCEPTED = "/proc/sys/sunrpc/svc_rdma/highest_version"
 MEBIBYTE = 1 << 20
 
 
-def assert_carried_by_rdma(pair: Pair, mount: Mount, security: str = "sys") -> None:
+def assert_carried_by_rdma(pair: Pair, mount: Mount, security: str = "sys", payload: int = MEBIBYTE) -> None:
     """Version, security and sizes are what was asked for, and the right module carries it."""
     options = mount.options()
     assert options["vers"] == mount.version
     assert options["sec"] == security
     assert options["proto"] in ("rdma", "rdma6")
-    assert options["rsize"] == str(MEBIBYTE)
-    assert options["wsize"] == str(MEBIBYTE)
+    assert options["rsize"] == str(payload)
+    assert options["wsize"] == str(payload)
     for guest, module in ((pair.client, pair.client_module), (pair.server, pair.server_module)):
         loaded = modules_loaded(guest)
         assert loaded.keys() == {module}
@@ -46,11 +46,11 @@ def assert_range(guest: Guest, path: str, least: int, most: int) -> None:
 
 
 @contextmanager
-def mounted(pair: Pair, version: str, **how: str) -> Iterator[Mount]:
+def mounted(pair: Pair, version: str, payload: int = MEBIBYTE, **how: str) -> Iterator[Mount]:
     """A mount for the length of a block: see Pair.mount(). It negotiates the version of RPC-over-RDMA anew."""
     with speaking(pair):
         mount = pair.mount(version, **how)
-    assert_carried_by_rdma(pair, mount, how.get("security", "sys"))
+    assert_carried_by_rdma(pair, mount, how.get("security", "sys"), payload)
     yield mount
     mount.unmount()
 

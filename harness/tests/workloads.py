@@ -11,6 +11,7 @@ from conftest import FULL
 
 from lab import Guest, Process
 from lab.module import guest_module
+from lab.nfs import script
 from lab.paths import CHECKOUT, GUEST_SCRIPTS
 
 TRACING = "/sys/kernel/tracing"
@@ -67,6 +68,26 @@ def small_device(guest: Guest, **limits: int) -> Iterator[None]:
     refused = int(guest.read("/sys/module/small_device/parameters/refused"))
     assert refused == 0, f"{refused} times more was asked for than the device says that it has"
     guest.run("rmmod small_device")
+
+
+@contextmanager
+def large_blocks(server: Guest, size: int) -> Iterator[None]:
+    """The server takes READs and WRITEs of so many bytes in this block; nothing may be mounted before or after."""
+    def serve(most: int) -> None:
+        server.run(f"{script('nfs-server', 'stop')} && {script('nfs-server', 'block', str(most))}", timeout=120)
+        # Nobody has anything to reclaim; it is an error where there is no grace period.
+        server.run("echo Y >/proc/fs/nfsd/v4_end_grace; echo Y >/proc/fs/lockd/nlm_end_grace", check=False)
+    serve(size)
+    yield
+    serve(1 << 20)
+
+
+@contextmanager
+def large_io(client: Guest) -> Iterator[None]:
+    """Mounts that the client makes in this block have READs and WRITEs as large as their transport carries them."""
+    client.run(f"insmod {guest_module(client.kernel, 'large-io')}")
+    yield
+    client.run("rmmod large_io")
 
 
 @contextmanager
