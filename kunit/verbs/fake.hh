@@ -53,11 +53,11 @@ class Fake {
 			return;
 		rpcordma_fake_destroy(fake_);
 		EXPECT_STREQ(rpcordma_fake_problem(nullptr), expected_problem_);
-		EXPECT_EQ(live_objects.registrations.load(), 0);
-		EXPECT_EQ(live_objects.mapped_pages.load(), 0);
-		EXPECT_EQ(live_objects.receive_buffers.load(), 0);
-		EXPECT_EQ(live_objects.send_buffers.load(), 0);
-		EXPECT_EQ(live_objects.transfers.load(), 0);
+		EXPECT_EQ(live_objects.registrations.read(), 0);
+		EXPECT_EQ(live_objects.mapped_pages.read(), 0);
+		EXPECT_EQ(live_objects.receive_buffers.read(), 0);
+		EXPECT_EQ(live_objects.send_buffers.read(), 0);
+		EXPECT_EQ(live_objects.transfers.read(), 0);
 	}
 	Fake(const Fake &) = delete;
 	Fake &operator=(const Fake &) = delete;

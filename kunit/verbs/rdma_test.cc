@@ -267,7 +267,7 @@ TEST(Pool, WithoutMemoryForTheSecond_KeepsTheFirst)
 	TransferPool pool;
 	wire::Segment segment = remote;
 	segment.length = pieces * 16;
-	const u32 before = static_cast<u32>(live_objects.transfers.load());
+	const u32 before = static_cast<u32>(live_objects.transfers.read());
 	for_each_failed_allocation([&] {
 		Transfers all;
 		const bool appended = pool.append(
@@ -280,7 +280,7 @@ TEST(Pool, WithoutMemoryForTheSecond_KeepsTheFirst)
 		/* Nobody has to keep it: the next attempt needs as much memory. */
 		while (Transfer *const transfer = all.pop_front())
 			delete transfer;
-		EXPECT_EQ(static_cast<u32>(live_objects.transfers.load()), before);
+		EXPECT_EQ(static_cast<u32>(live_objects.transfers.read()), before);
 		return appended;
 	});
 }
@@ -296,13 +296,13 @@ TEST(Pool, KeepsSome)
 		ASSERT_TRUE(one);
 		many.push_back(*one);
 	}
-	EXPECT_EQ(live_objects.transfers.load(), 200);
+	EXPECT_EQ(live_objects.transfers.read(), 200);
 	pool.give_back(many);
-	EXPECT_EQ(live_objects.transfers.load(), 128);
+	EXPECT_EQ(live_objects.transfers.read(), 128);
 	Transfer *const kept = pool.take(kernel::GFP_KERNEL);
 	ASSERT_TRUE(kept);
 	many.push_back(*kept);
-	EXPECT_EQ(live_objects.transfers.load(), 128);
+	EXPECT_EQ(live_objects.transfers.read(), 128);
 	pool.give_back(many);
 }
 

@@ -115,7 +115,7 @@ TEST(Message, InAReusedBuffer_IsReadAsItArrived)
 		EXPECT_EQ(copy_of(receives.messages[0]->message()), pattern(100 + i, i)) << i;
 		receives.give_back();
 	}
-	EXPECT_EQ(live_objects.receive_buffers.load(), 1);
+	EXPECT_EQ(live_objects.receive_buffers.read(), 1);
 }
 
 TEST(Message, TooLongForItsBuffer_IsAFailure)
@@ -170,7 +170,7 @@ TEST(Provide, WithEnoughPosted_PostsNothing)
 	receives.give_back();
 	EXPECT_EQ(receives.provide(4, 4), 4u);
 	EXPECT_EQ(receives.provide(5, 4), 8u);
-	EXPECT_EQ(live_objects.receive_buffers.load(), 8);
+	EXPECT_EQ(live_objects.receive_buffers.read(), 8);
 }
 
 /* Who relies on the number has the peer send messages for them. */
@@ -212,7 +212,7 @@ TEST(Provide, WhileMessagesAreHeld_MakesMore)
 		EXPECT_EQ(copy_of(receives.messages[i]->message()), pattern(8, i));
 	receives.give_back();
 	EXPECT_EQ(receives.provide(4), 4u);
-	EXPECT_EQ(live_objects.receive_buffers.load(), 11);
+	EXPECT_EQ(live_objects.receive_buffers.read(), 11);
 }
 
 TEST(Provide, WithoutMemory_PostsWhatThereIs)
@@ -224,7 +224,7 @@ TEST(Provide, WithoutMemory_PostsWhatThereIs)
 		rpcordma_fake_mend(fake);
 		Receives receives(fake, 8);
 		const u32 posted = receives.provide(3);
-		EXPECT_EQ(live_objects.receive_buffers.load(), posted);
+		EXPECT_EQ(live_objects.receive_buffers.read(), posted);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), posted);
 		times[posted]++;
 		return posted == 3;
@@ -281,7 +281,7 @@ TEST(Flushed, Receives_AreFailuresAndComeBack)
 	EXPECT_EQ(receives.failures, 5u);
 	EXPECT_STREQ(receives.last_failure, rpcordma_status_name(kernel::IB_WC_WR_FLUSH_ERR));
 	EXPECT_EQ(receives.messages.size(), 0u);
-	EXPECT_EQ(live_objects.receive_buffers.load(), 5);
+	EXPECT_EQ(live_objects.receive_buffers.read(), 5);
 }
 
 TEST(SmallDevice, ManyMessages_NeitherOverflowNorStall)

@@ -255,7 +255,7 @@ TEST(Handle, IsAnotherEachTime)
 		pool.invalidate();
 		pool.give_back();
 	}
-	EXPECT_EQ(live_objects.registrations.load(), 1);
+	EXPECT_EQ(live_objects.registrations.read(), 1);
 	EXPECT_EQ(pool.failures(), 0u);
 }
 
@@ -309,7 +309,7 @@ TEST(Map, WithoutMapping_HoldsNothing)
 		rpcordma_fake_fail(fake, verb, 1);
 		EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read), Mapped::not_now);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
-		EXPECT_EQ(live_objects.mapped_pages.load(), 0);
+		EXPECT_EQ(live_objects.mapped_pages.read(), 0);
 	}
 	/* In the middle of the list. */
 	PageCursor cursor({&run, 1});
@@ -319,7 +319,7 @@ TEST(Map, WithoutMapping_HoldsNothing)
 	/* And a failure leaves nothing behind. */
 	PageCursor again({&run, 1});
 	EXPECT_EQ(pool.taken.front()->map(again, {4, 4 * 4096}, Access::read), Mapped::yes);
-	EXPECT_EQ(live_objects.mapped_pages.load(), 4);
+	EXPECT_EQ(live_objects.mapped_pages.read(), 4);
 }
 
 TEST(Map, OfWhatOneRegistrationNeverCovers_SaysSoAndHoldsNothing)
@@ -335,7 +335,7 @@ TEST(Map, OfWhatOneRegistrationNeverCovers_SaysSoAndHoldsNothing)
 	PageCursor cursor(runs);
 	EXPECT_EQ(pool.taken.front()->map(cursor, {2, 200}, Access::read), Mapped::never);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
-	EXPECT_EQ(live_objects.mapped_pages.load(), 0);
+	EXPECT_EQ(live_objects.mapped_pages.read(), 0);
 }
 
 TEST(Map, OfFewerPagesThanBefore_IsOfThoseOnly)
@@ -490,7 +490,7 @@ TEST(Prepare, WithoutMemory_MakesWhatItCan)
 		const u32 before = pool->size();
 		const bool prepared = pool->prepare(2);
 		EXPECT_EQ(pool->size() == before + 2, prepared);
-		EXPECT_EQ(live_objects.registrations.load(), static_cast<long>(pool->size()));
+		EXPECT_EQ(live_objects.registrations.read(), static_cast<long>(pool->size()));
 		return prepared;
 	});
 }
@@ -503,7 +503,7 @@ TEST(Prepare, RefusedByTheDevice_MakesWhatItCan)
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_ALLOC_MR, 2);
 	EXPECT_FALSE(pool->prepare(3));
 	EXPECT_EQ(pool->size(), 1u);
-	EXPECT_EQ(live_objects.registrations.load(), 1);
+	EXPECT_EQ(live_objects.registrations.read(), 1);
 }
 
 struct Device {

@@ -107,7 +107,7 @@ TEST_P(AnyDepth, ManyMessages_NeitherOverflowNorStall)
 	fake.run();
 	EXPECT_EQ(fake.arrivals(), 300u);
 	EXPECT_EQ(copy_of(fake.arrived()), pattern(16, 299));
-	EXPECT_LE(live_objects.send_buffers.load(), GetParam().depth);
+	EXPECT_LE(live_objects.send_buffers.read(), GetParam().depth);
 }
 
 TEST(Send, Completions_AreAskedForRarely)
@@ -135,7 +135,7 @@ TEST(Send, OfTheLastFreeBuffer_IsSignalled)
 		ASSERT_TRUE(sends.send(pattern(8)));
 		fake.run();
 	}
-	EXPECT_EQ(live_objects.send_buffers.load(), 2);
+	EXPECT_EQ(live_objects.send_buffers.read(), 2);
 }
 
 TEST(Send, Buffer_IsNotReusedBeforeItsCompletion)
@@ -147,10 +147,10 @@ TEST(Send, Buffer_IsNotReusedBeforeItsCompletion)
 	ASSERT_TRUE(sends.send(pattern(8, 2)));
 	rpcordma_fake_execute(fake, 1);
 	EXPECT_EQ(copy_of(fake.arrived()), pattern(8, 1));
-	EXPECT_EQ(live_objects.send_buffers.load(), 2);
+	EXPECT_EQ(live_objects.send_buffers.read(), 2);
 	rpcordma_fake_complete(fake);
 	ASSERT_TRUE(sends.send(pattern(8, 3)));
-	EXPECT_EQ(live_objects.send_buffers.load(), 2);
+	EXPECT_EQ(live_objects.send_buffers.read(), 2);
 	rpcordma_fake_execute(fake, 1);
 	EXPECT_EQ(copy_of(fake.arrived()), pattern(8, 2));
 	rpcordma_fake_execute(fake, 1);
@@ -177,7 +177,7 @@ TEST(Send, Buffer_DoesNotComeBackWithThatOfAnEarlierSend)
 		rpcordma_fake_execute(fake, 1);
 		EXPECT_EQ(copy_of(fake.arrived()), pattern(8, i)) << i;
 	}
-	EXPECT_EQ(live_objects.send_buffers.load(), 4);
+	EXPECT_EQ(live_objects.send_buffers.read(), 4);
 }
 
 TEST(Abandon, GivesBackTheBufferAndTheRoom)
@@ -191,7 +191,7 @@ TEST(Abandon, GivesBackTheBufferAndTheRoom)
 		EXPECT_FALSE(sends->reserve(1));
 		sends->abandon(*buffer, 4);
 	}
-	EXPECT_EQ(live_objects.send_buffers.load(), 1);
+	EXPECT_EQ(live_objects.send_buffers.read(), 1);
 	EXPECT_TRUE(sends->reserve(4));
 	sends->release(4);
 }
@@ -211,7 +211,7 @@ TEST(Begin, WithoutMemory_TakesNothing)
 			in_vain++;
 		EXPECT_TRUE(sends->reserve(4));
 		sends->release(4);
-		EXPECT_EQ(live_objects.send_buffers.load(), buffer ? 1 : 0);
+		EXPECT_EQ(live_objects.send_buffers.read(), buffer ? 1 : 0);
 		return buffer != nullptr;
 	});
 	/* The buffer, and its bytes. */
@@ -245,7 +245,7 @@ TEST(Begin, WithoutMapping_TakesNothing)
 	Sends sends(fake, 4);
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_DMA_MAP, 1);
 	EXPECT_TRUE(sends->begin(3, kernel::GFP_KERNEL) == nullptr);
-	EXPECT_EQ(live_objects.send_buffers.load(), 0);
+	EXPECT_EQ(live_objects.send_buffers.read(), 0);
 	EXPECT_TRUE(sends->reserve(4));
 	sends->release(4);
 }
@@ -256,11 +256,11 @@ TEST(Prepare, MakesBuffersOnce)
 	ASSERT_TRUE(fake);
 	Sends sends(fake, 16);
 	ASSERT_TRUE(sends->prepare(5, kernel::GFP_KERNEL));
-	EXPECT_EQ(live_objects.send_buffers.load(), 5);
+	EXPECT_EQ(live_objects.send_buffers.read(), 5);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 5u);
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_DMA_MAP, 2);
 	EXPECT_FALSE(sends->prepare(3, kernel::GFP_KERNEL));
-	EXPECT_EQ(live_objects.send_buffers.load(), 6);
+	EXPECT_EQ(live_objects.send_buffers.read(), 6);
 }
 
 TEST(Stopped, Queue_TakesNothingMore)
