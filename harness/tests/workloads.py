@@ -150,7 +150,7 @@ def build_guest_program(name: str) -> Path:
     """One of the C programs in harness/guest, for clients of a kind that the kernel's is not."""
     program = CHECKOUT / "build" / name
     program.parent.mkdir(exist_ok=True)
-    subprocess.run(["gcc-12", "-O1", "-o", program, GUEST_SCRIPTS / f"{name}.c", "-lrdmacm", "-libverbs"], check=True)
+    subprocess.run(["gcc", "-O1", "-o", program, GUEST_SCRIPTS / f"{name}.c", "-lrdmacm", "-libverbs"], check=True)
     return program
 
 

@@ -18,7 +18,7 @@ MEASURED = ("kmod/wire/", "kmod/proto/")
 def counters(directory):
     """gcov's records of each compiled file, one after the other."""
     for data in sorted(pathlib.Path(directory).rglob("*.gcda")):
-        command = ["gcov-12", "--branch-probabilities", "--branch-counts", "--json-format", "--stdout", str(data)]
+        command = ["gcov", "--branch-probabilities", "--branch-counts", "--json-format", "--stdout", str(data)]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         for record in output.splitlines():
             yield from json.loads(record)["files"]
