@@ -13,14 +13,21 @@ from pathlib import Path
 
 from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
 from lab.run import FULL
-from lab.system import directory_of
+from lab.system import RELEASE, directory_of
 
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 # Every file in an initramfs made here has this time, so that equal contents are equal bytes.
 EPOCH = 0
+# What is tested on a Debian release that has these, the least important first.
+SERIES = {"12": ("6.1", "7.3", "6.12"), "13": ("7.3", "6.12")}
 # The roots of scripts/root whose kernels can be had beside this machine's.
 ROOTS = ("13",)
+
+
+def usual_series() -> tuple[str, ...]:
+    """The kernels that tests run with where nobody names others (KERNELS="6.12 7.3")."""
+    return SERIES.get(RELEASE, SERIES["12"])
 
 
 @dataclass(frozen=True)
@@ -39,13 +46,24 @@ class Kernel:
 
     @classmethod
     def find(cls, series: str) -> "Kernel":
-        """The newest installed kernel of a series such as "6.12"."""
-        found = sorted((kernel for kernel in [*cls._installed(), *cls._in_roots()]
-                        if kernel.release.startswith(series + ".")), key=cls._version)
+        """The newest installed kernel of a series such as "6.12". Those of roots are for what this machine has not."""
+        def of_series(kernels: list[Kernel]) -> list[Kernel]:
+            return [kernel for kernel in kernels if kernel.release.startswith(series + ".")]
+
+        found = of_series(cls.all_in(Path("/"))) or of_series(cls._in_roots())
         if not found:
-            raise FileNotFoundError(f"no kernel of series {series}, neither in /boot nor in a root of another Debian: "
-                                    f"run scripts/setup lab, or scripts/root {ROOTS[-1]}")
-        return found[-1]
+            raise FileNotFoundError(cls._how_to_have(series))
+        return max(found, key=cls._version)
+
+    @staticmethod
+    def _how_to_have(series: str) -> str:
+        missing = f"no kernel of series {series}, neither on this machine nor in a root of another Debian: "
+        if series not in usual_series():
+            return missing + f"on Debian {RELEASE} there are {' and '.join(usual_series())}"
+        if series == "7.3":
+            return missing + f"scripts/root {ROOTS[-1]} makes one"
+        return missing + ("scripts/setup lab installs it; where linux-image-amd64 is that of backports, install "
+                          f"linux-image-{series}... and linux-headers-{series}... by their full names")
 
     @classmethod
     def test(cls, flavour: str = "debug", sources: str = "6.12") -> "Kernel":
@@ -83,24 +101,15 @@ class Kernel:
         return ".".join(self.release.split(".")[:2])
 
     @classmethod
-    def _installed(cls) -> list["Kernel"]:
-        kernels = []
-        for image in Path("/boot").glob("vmlinuz-*-amd64"):
-            release = image.name.removeprefix("vmlinuz-")
-            modules = Path("/lib/modules") / release
-            if (modules / "modules.dep").exists():
-                kernels.append(cls(release, image, modules))
-        return kernels
-
-    @classmethod
     def _in_roots(cls) -> list["Kernel"]:
         return [kernel for name in ROOTS if (directory := directory_of(name)) for kernel in cls.all_in(directory, name)]
 
     @classmethod
-    def all_in(cls, directory: Path, name: str) -> list["Kernel"]:
-        """The kernels that are installed in a root, by what scripts/root knows it as."""
+    def all_in(cls, directory: Path, name: str | None = None) -> list["Kernel"]:
+        """The kernels that are installed on this machine, or in a root, by what scripts/root knows it as."""
         kernels = []
-        for modules in (directory / "usr/lib/modules").iterdir():
+        for dependencies in directory.glob("usr/lib/modules/*-amd64/modules.dep"):
+            modules = dependencies.parent
             images = [modules / "vmlinuz", directory / "boot" / f"vmlinuz-{modules.name}"]
             kernels += [cls(modules.name, image, modules, root=name) for image in images if image.exists()][:1]
         return kernels

@@ -2,6 +2,7 @@
 """Roots of other Debian releases, as scripts/root makes them: what guests have for user space beside this machine's."""
 
 import os
+import platform
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,6 +13,8 @@ from lab.errors import CommandFailed
 from lab.paths import CHECKOUT
 
 ROOT = CHECKOUT / "scripts" / "root"
+# This machine's release of Debian, such as "13".
+RELEASE = platform.freedesktop_os_release().get("VERSION_ID", "")
 # The release whose user space guests have, such as "13"; this machine's where it is not set.
 SYSTEM = os.environ.get("SYSTEM", "")
 

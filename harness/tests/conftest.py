@@ -28,6 +28,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab import Kernel, Pair, results  # noqa: E402
+from lab.kernel import usual_series  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
 from lab.run import EVERY_CELL, FULL, SIDE_BY_SIDE, commit, switched_on  # noqa: E402
@@ -42,11 +43,11 @@ LOG_DIRECTORY = LOGS / f"check-{STARTED}{SIDE_BY_SIDE and '-' + SIDE_BY_SIDE}"
 LEFT_OUT = pytest.StashKey[int]()
 
 VERSIONS = ("3", "4.0", "4.1", "4.2")
-KERNELS = tuple(os.environ.get("KERNELS", "6.1 7.3 6.12").split())
+KERNELS = tuple(os.environ.get("KERNELS", "").split()) or usual_series()
 # Server and client. The pair of most heavy tests comes last, so that they run in the boot that its smoke test used.
 # A kernel meets the others where every cell is run, or where one asks for these kernels.
 PAIRS = tuple((server, client) for client, server in product(KERNELS, KERNELS)
-              if EVERY_CELL or "KERNELS" in os.environ or server == client)
+              if EVERY_CELL or os.environ.get("KERNELS") or server == client)
 # The client's transport and the server's, in the order in which each pair of kernels uses them: one
 # machine changes at a time.
 TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
