@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: GPL-2.0-only
 --
--- A dissector for Wireshark and tshark 4.0: RPC-over-RDMA version 2, revision 01
+-- A dissector for Wireshark and tshark, 4.0 and 4.4: RPC-over-RDMA version 2, revision 01
 -- (draft-cel-nfsv4-rpcrdma-version-two-01). Later revisions use the same version number with another header,
 -- which this would misread.
 --
 --   tshark -X lua_script:harness/dissector/rpcordma-v2.lua -2 -r capture.pcapng -Y rpcordma_v2
 --   wireshark -X lua_script:harness/dissector/rpcordma-v2.lua capture.pcapng
+--
+-- Root's Wireshark 4.4 loads no scripts, and does not say so: use it as another user.
 --
 -- To have it loaded always, copy it into the folder that `tshark -G folders` calls "Personal Lua Plugins".
 --
