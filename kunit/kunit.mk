@@ -21,8 +21,12 @@ rpcordma_kunit-y := $(kunit-cxx-y) $(kunit-c-y) kunit/core.o
 kunit-suites := $(sort $(patsubst %_test,rpcordma_%,$(basename $(notdir $(kunit-unit-y) $(kunit-own-y)))))
 CFLAGS_kunit/glue/suites.o := -DRPCORDMA_KUNIT_SUITES='"$(kunit-suites)"'
 
-# KUnit changed with Linux 6.18.
-ccflags-y += $(if $(shell [ $$(($(VERSION) * 1000 + $(PATCHLEVEL))) -lt 6018 ] || echo newer),-DRPCORDMA_KUNIT_PASSES_TEST)
+# What later kernels than 6.12 have otherwise: memory is registered for users with a hint, KUnit passes the test where it asks for a
+# parameter, devices map physical addresses in the place of pages.
+kunit-since = $(if $(shell [ $$(($(VERSION) * 1000 + $(PATCHLEVEL))) -lt $(1) ] || echo newer),-D$(2))
+ccflags-y += $(call kunit-since,6017,RPCORDMA_KUNIT_DMA_HINT) \
+	     $(call kunit-since,6018,RPCORDMA_KUNIT_PASSES_TEST) \
+	     $(call kunit-since,6019,RPCORDMA_KUNIT_MAPS_PHYSICAL)
 
 # Tests need not be fast, but many expectations in one function take much stack.
 $(addprefix $(obj)/,$(kunit-cxx-y)): private cxxflags-y += -I$(src)/kunit/hosted -O1 -Wno-frame-larger-than \

@@ -29,7 +29,7 @@ inline void smp_mb_after_atomic() noexcept
 /// READ_ONCE(): what depends on the address that was read comes after it.
 template <typename T> [[nodiscard]] inline T read_once(const T &value) noexcept
 {
-	static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(long));
+	static_assert(std::is_scalar_v<T>);
 	return const_cast<const volatile T &>(value);
 }
 
@@ -58,10 +58,10 @@ template <typename T> [[nodiscard]] inline bool cmpxchg(T &word, T expected, T v
 /// A word of up to eight bytes. Whoever declares one says what its accesses are ordered against. Any context.
 template <typename T> class Atomic {
     public:
-	static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(long));
+	static_assert(std::is_scalar_v<T>);
 
 	constexpr Atomic() = default;
-	constexpr Atomic(T value) noexcept
+	constexpr explicit Atomic(T value) noexcept
 		: value_(value)
 	{
 	}

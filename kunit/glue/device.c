@@ -6,7 +6,6 @@
 #include <linux/platform_device.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/version.h>
 #include <rdma/ib_verbs.h>
 
 #include "kunit/glue/dma.h"
@@ -260,7 +259,7 @@ static struct ib_mr *get_dma_mr(struct ib_pd *pd, int access)
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#ifdef RPCORDMA_KUNIT_DMA_HINT
 #define DMA_HINT struct ib_dmah *hint,
 #else
 #define DMA_HINT

@@ -9,7 +9,6 @@
 #include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/version.h>
 
 #include "kunit/glue/dma.h"
 
@@ -132,7 +131,7 @@ static dma_addr_t map_physical(struct device *device, phys_addr_t address, size_
 	return add_mapping(dma, phys_to_virt(address), size, direction);
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+#ifndef RPCORDMA_KUNIT_MAPS_PHYSICAL
 static dma_addr_t map_page(struct device *device, struct page *page, unsigned long offset, size_t size,
 			   enum dma_data_direction direction, unsigned long attributes)
 {
@@ -208,7 +207,7 @@ static void sync_for_device(struct device *device, dma_addr_t address, size_t si
 }
 
 static const struct dma_map_ops fake_dma_ops = {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+#ifndef RPCORDMA_KUNIT_MAPS_PHYSICAL
 	.map_page = map_page,
 	.unmap_page = unmap_one,
 #else
