@@ -10,7 +10,8 @@ from pathlib import Path
 from bench.machine import INSTRUCTION_COUNTING, Identity
 from bench.measure import Comparison, Figure, Row, Side
 from bench.profile import Profile, module_of
-from lab.accel import QEMU
+from lab.board import BOARDS
+from lab.system import NATIVE
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT
 
@@ -76,7 +77,7 @@ def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Compari
         "format": FORMAT,
         "commit": _output("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty", "--abbrev=40"),
         "kernel": kernel.release,
-        "qemu": {"version": _output(QEMU, "--version").splitlines()[0], "options": INSTRUCTION_COUNTING},
+        "qemu": {"version": _output(BOARDS[NATIVE].qemu, "--version").splitlines()[0], "options": INSTRUCTION_COUNTING},
         "fio": _output("fio", "--version"),
         "sysctls": settings,
         "sides": [{"name": side.name, "transport": side.transport, "protocol": side.protocol,

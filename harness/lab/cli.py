@@ -95,11 +95,12 @@ def interactive_shell(arguments: argparse.Namespace) -> int:
               "      mount -t nfs -o vers=4.2,proto=rdma,port=20049 "
               f"{pair.SERVER_ADDRESS}:/tmpfs /mnt", flush=True)
         with raw_terminal():
+            console = pair.client.board.console
             columns, lines = shutil.get_terminal_size()
             shell = pair.client.spawn(
                 f"cd {shlex.quote(str(CHECKOUT))}; export TERM=linux; "
-                f"stty -F /dev/ttyS0 sane cols {columns} rows {lines}; "
-                "exec setsid --ctty --wait bash -i </dev/ttyS0 >/dev/ttyS0 2>&1")
+                f"stty -F /dev/{console} sane cols {columns} rows {lines}; "
+                "exec setsid --ctty --wait bash -i </dev/{console} >/dev/{console} 2>&1")
             pair.client.wait_for(lambda: shell.status is not None, timeout=7 * 24 * 3600,
                                  what="the end of the shell")
     return 0

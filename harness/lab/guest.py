@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from lab.accel import QEMU, acceleration
+from lab.accel import acceleration
+from lab.board import BOARDS
 from lab.errors import CommandFailed, GuestDied, LabError, LabTimeout, WrongClock
 from lab.kernel import Kernel
 from lab.kernel_log import KernelMessage, complaints_in
@@ -31,8 +32,6 @@ CLOCK_SECONDS = 0.5
 CLOCK_TOLERANCE = 0.25
 # Uptimes are in hundredths.
 CLOCK_UNIT = 0.02
-# Emulated processors run into breakpoints that are gone: harness/guest/stale-breakpoint says why.
-SURVIVES_QEMU = "stale-breakpoint"
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,8 @@ class Hardware:
     """What a guest is made of, apart from its kernel."""
 
     memory: str = "1G"
-    # Whose user space it has.
-    root: Path = field(default_factory=guest_root)
+    # Whose user space it has, where that is not the usual one.
+    root: Path | None = None
     # Two machines of two, side by side on two processors, wait for their own locks: no faster than one after the other.
     processors: int = 1 if SIDE_BY_SIDE else 2
     # QEMU's options for the processors, where they shall not be the fastest that work here.
@@ -108,6 +107,8 @@ class Guest:
         self.name = name
         self.kernel = kernel
         self.hardware = hardware or Hardware()
+        self.board = BOARDS[kernel.architecture]
+        self.root = self.hardware.root or guest_root(kernel.architecture)
         logs.mkdir(parents=True, exist_ok=True)
         self.console_log = logs / f"{name}.console.log"
         self.kernel_log_file = logs / f"{name}.dmesg.log"
@@ -205,12 +206,12 @@ class Guest:
     def _qemu_command(self, channel: int) -> list[str]:
         hardware = self.hardware
         command = [
-            QEMU, *(hardware.processor_options or acceleration(self.kernel)),
+            self.board.qemu, *self.board.machine, *(hardware.processor_options or acceleration(self.kernel)),
             "-nodefaults", "-no-user-config", "-no-reboot",
             "-display", "none", "-smp", f"{hardware.processors},sockets={hardware.processors}", "-m", hardware.memory,
             "-kernel", str(self.kernel.image), "-initrd", str(self._initramfs()),
             "-append", self._kernel_command_line(),
-            *self._shared_directory(hardware.root, "hostroot"),
+            *self._shared_directory(self.root, "hostroot"),
             "-device", "virtio-rng-pci",
             "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=agent,fd={channel}",
@@ -234,7 +235,7 @@ class Guest:
 
     def _shares(self) -> dict[str, tuple[Path, Path]]:
         """What the root lacks, by the tag under which the guest asks for it: the directory, and where it is there."""
-        root, kernel = self.hardware.root, self.kernel
+        root, kernel = self.root, self.kernel
         shares = {}
         if root != Path("/"):
             shares["checkout"] = (CHECKOUT, CHECKOUT)
@@ -244,20 +245,15 @@ class Guest:
         return shares
 
     def _initramfs(self) -> Path:
-        return self.kernel.initramfs([guest_module(self.kernel, SURVIVES_QEMU)])
+        return self.kernel.initramfs([guest_module(self.kernel, name) for name in self.board.survives_by])
 
     def _kernel_command_line(self) -> str:
         return " ".join([
-            "console=ttyS0 loglevel=5 panic=-1 oops=panic net.ifnames=0 nokaslr mitigations=off",
+            f"console={self.board.console} loglevel=5 panic=-1 oops=panic net.ifnames=0 nokaslr mitigations=off",
             # An emulated processor that shares the host's is slow, not stuck.
             "watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=120",
             "random.trust_cpu=on",
-            # On a busy host the interrupts that the check counts come too late, and it gives up.
-            "no_timer_check",
-            # There the watchdog of the clock distrusts it, for nothing.
-            "tsc=reliable",
-            # The others join when SURVIVES_QEMU is loaded: until then one that changes code would kill another.
-            "maxcpus=1",
+            *self.board.kernel_options,
             f"lab.init={GUEST_SCRIPTS / 'init'} lab.name={self.name}",
             *(f"lab.share={tag}:{place}" for tag, (_, place) in self._shares().items()),
             self.kernel.options, self.hardware.kernel_options])

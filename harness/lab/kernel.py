@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
 from lab.run import FULL
-from lab.system import RELEASE, directory_of
+from lab.system import NATIVE, RELEASE, directory_of, guest_root
 
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
@@ -22,7 +22,9 @@ EPOCH = 0
 # What is tested on a Debian release that has these, the least important first.
 SERIES = {"12": ("6.1", "7.3", "6.12"), "13": ("7.3", "6.12")}
 # The roots of scripts/root whose kernels can be had beside this machine's.
-ROOTS = ("13",)
+ROOTS = ("13", "12-cross", "13-cross")
+# The end of a release: the machine that it is for, and its pages where Debian has more than one size.
+FLAVOUR = re.compile(r"-((?:amd64|arm64)(?:-16k)?)$")
 
 
 def usual_series() -> tuple[str, ...]:
@@ -41,14 +43,17 @@ class Kernel:
     options: str = ""
     # The root of scripts/root that it is in, and modules for it are built in: None for this machine's own.
     root: str | None = None
+    # The machine that it is for, as Debian calls it.
+    architecture: str = NATIVE
     # Full of detectors, and slow.
     is_test: bool = False
 
     @classmethod
     def find(cls, series: str) -> "Kernel":
-        """The newest installed kernel of a series such as "6.12". Those of roots are for what this machine has not."""
+        """The newest installed kernel of a series such as "6.12", or "6.12-arm64-16k" for another machine or other pages than
+        this machine's. Those of roots are for what this machine has not."""
         def of_series(kernels: list[Kernel]) -> list[Kernel]:
-            return [kernel for kernel in kernels if kernel.release.startswith(series + ".")]
+            return [kernel for kernel in kernels if kernel.series == series]
 
         found = of_series(cls.all_in(Path("/"))) or of_series(cls._in_roots())
         if not found:
@@ -58,6 +63,8 @@ class Kernel:
     @staticmethod
     def _how_to_have(series: str) -> str:
         missing = f"no kernel of series {series}, neither on this machine nor in a root of another Debian: "
+        if "-" in series:
+            return missing + "scripts/root 12-cross makes one with 6.12-arm64 and 6.12-arm64-16k, and 13-cross with 7.3-arm64"
         if series not in usual_series():
             return missing + f"on Debian {RELEASE} there are {' and '.join(usual_series())}"
         if series == "7.3":
@@ -97,8 +104,16 @@ class Kernel:
 
     @property
     def series(self) -> str:
-        """The first two numbers of the release: "6.12"."""
-        return ".".join(self.release.split(".")[:2])
+        """The first two numbers of the release: "6.12". A kernel that is not of the usual kind here has it behind that:
+        "6.12-arm64-16k"."""
+        numbers = ".".join(self.release.split(".")[:2])
+        flavour = FLAVOUR.search(self.release)
+        return numbers if flavour is None or flavour[1] == NATIVE else f"{numbers}-{flavour[1]}"
+
+    @property
+    def numbers(self) -> str:
+        """The first two numbers of the release."""
+        return self.series.split("-")[0]
 
     @classmethod
     def _in_roots(cls) -> list["Kernel"]:
@@ -108,10 +123,14 @@ class Kernel:
     def all_in(cls, directory: Path, name: str | None = None) -> list["Kernel"]:
         """The kernels that are installed on this machine, or in a root, by what scripts/root knows it as."""
         kernels = []
-        for dependencies in directory.glob("usr/lib/modules/*-amd64/modules.dep"):
+        for dependencies in directory.glob("usr/lib/modules/*/modules.dep"):
             modules = dependencies.parent
+            flavour = FLAVOUR.search(modules.name)
+            if flavour is None:
+                continue
             images = [modules / "vmlinuz", directory / "boot" / f"vmlinuz-{modules.name}"]
-            kernels += [cls(modules.name, image, modules, root=name) for image in images if image.exists()][:1]
+            kernels += [cls(modules.name, image, modules, root=name, architecture=flavour[1].split("-")[0])
+                        for image in images if image.exists()][:1]
         return kernels
 
     @staticmethod
@@ -129,11 +148,10 @@ class Kernel:
             unfinished.replace(path)
         return path
 
-    @staticmethod
-    def _initramfs_contents(modules: list[Path]) -> list[tuple[str, int, bytes]]:
+    def _initramfs_contents(self, modules: list[Path]) -> list[tuple[str, int, bytes]]:
         contents = [(name, stat.S_IFDIR | 0o755, b"")
                     for name in ("bin", "dev", "proc", "sys", "lower", "upper", "root", "modules")]
-        contents.append(("bin/busybox", stat.S_IFREG | 0o755, Path("/bin/busybox").read_bytes()))
+        contents.append(("bin/busybox", stat.S_IFREG | 0o755, (guest_root(self.architecture) / "bin/busybox").read_bytes()))
         contents.append(("init", stat.S_IFREG | 0o755,
                          (GUEST_SCRIPTS / "initramfs-init").read_bytes()))
         for module in modules:

@@ -2,6 +2,7 @@
 """Our module for a kernel: where it is, and how it gets there."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from lab.paths import CHECKOUT, GUEST_SCRIPTS
 
 def named_by_environment(kernel: Kernel) -> Path | None:
     """A module built elsewhere: RPCORDMA_KO_6_12 and the like name one."""
-    named = os.environ.get("RPCORDMA_KO_" + kernel.series.replace(".", "_"))
+    named = os.environ.get("RPCORDMA_KO_" + re.sub(r"\W", "_", kernel.series))
     return Path(named).resolve() if named else None
 
 

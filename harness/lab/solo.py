@@ -42,7 +42,7 @@ class Solo(Machines):
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
         disks = [] if kernel.is_test else make_disks(self._directory)
         hardware = Hardware(memory="1536M", disks=disks)
-        hardware.root = root or hardware.root
+        hardware.root = root
         self.guest = Guest("solo", kernel, logs, hardware)
 
     @property

@@ -15,6 +15,8 @@ from lab.paths import CHECKOUT
 ROOT = CHECKOUT / "scripts" / "root"
 # This machine's release of Debian, such as "13".
 RELEASE = platform.freedesktop_os_release().get("VERSION_ID", "")
+# What Debian calls this machine's architecture.
+NATIVE = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
 # The release whose user space guests have, such as "13"; this machine's where it is not set.
 SYSTEM = os.environ.get("SYSTEM", "")
 
@@ -26,17 +28,19 @@ def directory_of(name: str) -> Path | None:
     return Path(found.stdout.strip()) if found.returncode == 0 else None
 
 
-def system_directory(release: str) -> Path:
-    """The root with a release's user space, which has been made."""
-    directory = directory_of(f"{release}-system")
+def made(name: str) -> Path:
+    """Where a root is, which has been made."""
+    directory = directory_of(name)
     if directory is None:
-        raise FileNotFoundError(f"there is no root {release}-system: scripts/root {release}-system makes it")
+        raise FileNotFoundError(f"there is no root {name}: scripts/root {name} makes it")
     return directory
 
 
-def guest_root() -> Path:
-    """The root of guests for which nothing else is said."""
-    return system_directory(SYSTEM) if SYSTEM else Path("/")
+def guest_root(architecture: str = NATIVE) -> Path:
+    """The root of guests of an architecture for which nothing else is said."""
+    if architecture != NATIVE:
+        return made(f"12-{architecture}")
+    return made(f"{SYSTEM}-system") if SYSTEM else Path("/")
 
 
 class System:
@@ -51,7 +55,7 @@ class System:
         self.root = self._directory / "root"
 
     def __enter__(self) -> Self:
-        lower = system_directory(self.release)
+        lower = made(f"{self.release}-system")
         upper, work = self._directory / "upper", self._directory / "work"
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", self._directory], check=True)
         for directory in (self.root, upper, work):

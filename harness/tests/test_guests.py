@@ -9,7 +9,8 @@ import pytest
 from conftest import LOG_DIRECTORY
 
 from lab import Guest, Hardware, Pair, WrongClock
-from lab.accel import QEMU, TCG, acceleration
+from lab.accel import acceleration
+from lab.board import BOARDS
 
 pytestmark = [pytest.mark.about("client"), pytest.mark.clients("6.12", "7.3"), pytest.mark.once_per_pair]
 
@@ -37,7 +38,8 @@ kill $(jobs -p)
 
 def test_an_emulated_machine_survives_its_emulator(pair: Pair) -> None:
     """Code that is changed while it runs has emulated processors meet breakpoints that are gone, but not for long."""
-    if acceleration(pair.client.kernel) != TCG or qemu_version() >= (8, 1):
+    board = pair.client.board
+    if not board.survives_by or acceleration(pair.client.kernel) != board.tcg or qemu_version() >= (8, 1):
         pytest.skip("nothing to survive: QEMU 8.1 mended that, and KVM never had it")
     survived = pair.client.output(f"bash -c {shlex.quote(CHANGE_CODE)}", timeout=300)
     if int(survived) == 0:
@@ -62,7 +64,7 @@ def test_a_machine_whose_clock_is_wrong_is_started_anew(pair: Pair, capsys: pyte
 
 def qemu_version() -> tuple[int, ...]:
     """The first two numbers of it."""
-    shown = subprocess.run([QEMU, "--version"], check=True, capture_output=True, text=True).stdout
+    shown = subprocess.run([BOARDS["amd64"].qemu, "--version"], check=True, capture_output=True, text=True).stdout
     found = re.search(r"version (\d+)\.(\d+)", shown)
     assert found
     return tuple(map(int, found.groups()))

@@ -25,7 +25,7 @@ SERVERS = pytest.mark.servers("7.3")
 
 def carried_by(pair: Pair) -> int:
     """The largest payload of the client's transport: the kernel's own has 1 MiB, and so has ours on older kernels."""
-    return LARGE if pair.client_module == MODULES[OURS] and pair.client.kernel.series == "7.3" else MEBIBYTE
+    return LARGE if pair.client_module == MODULES[OURS] and pair.client.kernel.numbers == "7.3" else MEBIBYTE
 
 
 @contextmanager

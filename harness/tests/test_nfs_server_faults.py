@@ -182,7 +182,7 @@ def most_queue_pairs(pair: Pair, program: Path, count: int) -> int:
 
 def most_connections(guest: Guest) -> int:
     """How many there may be before sunrpc closes one for the next: 6.1 takes the oldest of all, whoever has it."""
-    return MOST_UNKNOWN if guest.kernel.series != "6.1" else 20 * (int(guest.read("/proc/fs/nfsd/threads")) + 3)
+    return MOST_UNKNOWN if guest.kernel.numbers != "6.1" else 20 * (int(guest.read("/proc/fs/nfsd/threads")) + 3)
 
 
 def free_memory(guest: Guest) -> int:
