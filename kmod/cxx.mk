@@ -20,6 +20,9 @@ cxx-dialect += -fno-gnu-unique -fno-reorder-blocks-and-partition \
 	       --param=max-inline-insns-single=200 --param=inline-min-speedup=15
 endif
 
+# GCC for arm64 makes calls of atomic operations, of functions that look for what the processor can, in libgcc.
+cxx-dialect += $(if $(CONFIG_ARM64),-mno-outline-atomics)
+
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \
 		-Wsuggest-override -Wdeprecated-copy-dtor -Wmissing-declarations -Werror=return-type -Werror=date-time
 
@@ -27,7 +30,7 @@ cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virt
 cxx-debug := -g1
 
 # No header of the C library: the C++ and the compiler's directories only, after our few stand-ins.
-cxx-system-dirs := $(shell $(CC) -xc++ -E -Wp,-v /dev/null 2>&1 | sed -n '/^ .*\/\(c++\|gcc\|clang\)\//p')
+cxx-system-dirs := $(shell $(CC) -xc++ -E -Wp,-v /dev/null 2>&1 | sed -n '/^ .*\/\(c++\|gcc\|gcc-cross\|clang\)\//p')
 cxx-include := -nostdinc -isystem $(src)/kmod/freestanding $(addprefix -isystem ,$(cxx-system-dirs)) \
 	       -include $(src)/kmod/freestanding/freestanding.hh
 
@@ -49,6 +52,10 @@ ifndef CONFIG_CONSTRUCTORS
 cxx-unwanted := $(cxx-unwanted)|\.(init_array|ctors|fini_array|dtors)\b
 endif
 cmd_cxx_check = \
+	if $(NM) $@ | grep -E ' U __aarch64_(cas|swp|ld)' >&2; then \
+		echo '$<: error: atomic operations are calls into libgcc, named above: kmod/cxx.mk has -mno-outline-atomics against that' >&2; \
+		false; \
+	fi; \
 	if { $(NM) $@; $(OBJDUMP) -h $@; } | grep -oE '$(cxx-unwanted)' >&2; then \
 		echo '$<: error: dynamic initialisation or thread_local, named above' >&2; false; \
 	fi

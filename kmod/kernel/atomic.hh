@@ -33,15 +33,15 @@ template <typename T> [[nodiscard]] inline T read_once(const T &value) noexcept
 	return const_cast<const volatile T &>(value);
 }
 
-/// The machine's read-modify-write instructions, as full barriers. Those of C++ that are called sequentially consistent are so on
-/// x86; on arm64 what follows may be done before what they store.
+/// The machine's read-modify-write instructions, as full barriers: `operation` takes the order of C++ that it has to have. What is
+/// called sequentially consistent there is a full barrier on x86. On arm64 what follows may be done before what it stores; the
+/// kernel's own operations there are a release and a barrier behind it.
 template <typename Operation> inline auto fully_ordered(Operation operation) noexcept
 {
 #ifdef __x86_64__
-	return operation();
+	return operation(std::integral_constant<int, __ATOMIC_SEQ_CST>{});
 #else
-	smp_mb();
-	const auto result = operation();
+	const auto result = operation(std::integral_constant<int, __ATOMIC_RELEASE>{});
 	smp_mb();
 	return result;
 #endif
@@ -50,8 +50,8 @@ template <typename Operation> inline auto fully_ordered(Operation operation) noe
 /// Stores `value` where `expected` stands: cmpxchg(). Return: whether it did; a full barrier if so.
 template <typename T> [[nodiscard]] inline bool cmpxchg(T &word, T expected, T value) noexcept
 {
-	return fully_ordered([&] {
-		return __atomic_compare_exchange_n(&word, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	return fully_ordered([&](auto order) {
+		return __atomic_compare_exchange_n(&word, &expected, value, false, order, __ATOMIC_RELAXED);
 	});
 }
 
@@ -80,16 +80,16 @@ template <typename T> class Atomic {
 	/// atomic_xchg(), a full barrier. Returns what was there.
 	T xchg(T value) noexcept
 	{
-		return fully_ordered([&] { return __atomic_exchange_n(&value_, value, __ATOMIC_SEQ_CST); });
+		return fully_ordered([&](auto order) { return __atomic_exchange_n(&value_, value, order); });
 	}
 	/// atomic_fetch_add() and atomic_fetch_sub(), full barriers. Return what was there.
 	T fetch_add(T value) noexcept
 	{
-		return fully_ordered([&] { return __atomic_fetch_add(&value_, value, __ATOMIC_SEQ_CST); });
+		return fully_ordered([&](auto order) { return __atomic_fetch_add(&value_, value, order); });
 	}
 	T fetch_sub(T value) noexcept
 	{
-		return fully_ordered([&] { return __atomic_fetch_sub(&value_, value, __ATOMIC_SEQ_CST); });
+		return fully_ordered([&](auto order) { return __atomic_fetch_sub(&value_, value, order); });
 	}
 	/// atomic_fetch_add_relaxed().
 	T fetch_add_relaxed(T value) noexcept { return __atomic_fetch_add(&value_, value, __ATOMIC_RELAXED); }
