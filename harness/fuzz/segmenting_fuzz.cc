@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	const std::uint32_t longest = most < 1024 ? 1 << 20 : 0xffffffff;
 	std::vector<MemoryRun> runs;
 	while (input.remaining_bytes() != 0 && runs.size() < 32)
-		runs.push_back({.offset = input.ConsumeIntegralInRange<std::uint32_t>(0, page_size - 1),
+		runs.push_back({.offset = input.ConsumeIntegralInRange<std::uint32_t>(0, kernel::page_size - 1),
 				.length = input.ConsumeIntegralInRange<std::uint32_t>(0, longest)});
 
 	std::uint64_t bytes_left = 0;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	while (const auto piece = segmenter.next()) {
 		++pieces;
 		require(piece->pages >= 1 && piece->pages <= most, "a piece keeps its limit");
-		require(piece->length >= 1 && piece->length <= std::uint64_t{piece->pages} * page_size, "a piece is no "
+		require(piece->length >= 1 && piece->length <= std::uint64_t{piece->pages} * kernel::page_size, "a piece is no "
 													"longer than "
 													"its pages");
 		require(piece->length <= bytes_left && piece->pages <= pages_left, "nothing is covered twice");

@@ -10,6 +10,10 @@ namespace {
 
 using namespace proto;
 
+constexpr std::uint32_t page = kernel::page_size;
+/// Of pages: what 32 bits can say, rounded down.
+constexpr std::uint32_t most_full_pages = 0xffffffff / page;
+
 using Pieces = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// What a Segmenter yields: pages and length of each piece.
@@ -29,13 +33,13 @@ TEST(MemoryRun, TouchesPages)
 	EXPECT_EQ((MemoryRun{0, 0}.pages()), 0u);
 	EXPECT_EQ((MemoryRun{100, 0}.pages()), 0u);
 	EXPECT_EQ((MemoryRun{0, 1}.pages()), 1u);
-	EXPECT_EQ((MemoryRun{0, 4096}.pages()), 1u);
-	EXPECT_EQ((MemoryRun{0, 4097}.pages()), 2u);
-	EXPECT_EQ((MemoryRun{4095, 1}.pages()), 1u);
-	EXPECT_EQ((MemoryRun{4095, 2}.pages()), 2u);
-	EXPECT_EQ((MemoryRun{1, 4096}.pages()), 2u);
-	EXPECT_EQ((MemoryRun{4095, 0xffffffff}.pages()), 0x100001u);
-	EXPECT_EQ(page_size, 4096u);
+	EXPECT_EQ((MemoryRun{0, page}.pages()), 1u);
+	EXPECT_EQ((MemoryRun{0, page + 1}.pages()), 2u);
+	EXPECT_EQ((MemoryRun{page - 1, 1}.pages()), 1u);
+	EXPECT_EQ((MemoryRun{page - 1, 2}.pages()), 2u);
+	EXPECT_EQ((MemoryRun{1, page}.pages()), 2u);
+	EXPECT_EQ((MemoryRun{page - 1, 0xffffffff}.pages()), most_full_pages + 2);
+	EXPECT_EQ(page, RPCORDMA_PAGE_SIZE);
 }
 
 TEST(Segmenter, NothingToCover_YieldsNothing)
@@ -49,34 +53,34 @@ TEST(Segmenter, NothingToCover_YieldsNothing)
 
 TEST(Segmenter, RunWithinTheLimit_IsOnePiece)
 {
-	const MemoryRun run[] = {{100, 10000}};
-	EXPECT_EQ(divide(run, {3, false}), (Pieces{{3, 10000}}));
-	EXPECT_EQ(divide(run, {16, false}), (Pieces{{3, 10000}}));
-	EXPECT_EQ(divide(run, {0xffffffff, true}), (Pieces{{3, 10000}}));
+	const MemoryRun run[] = {{100, 2 * page + 1808}};
+	EXPECT_EQ(divide(run, {3, false}), (Pieces{{3, 2 * page + 1808}}));
+	EXPECT_EQ(divide(run, {16, false}), (Pieces{{3, 2 * page + 1808}}));
+	EXPECT_EQ(divide(run, {0xffffffff, true}), (Pieces{{3, 2 * page + 1808}}));
 }
 
 TEST(Segmenter, LongRun_IsDividedAtPageBoundaries)
 {
-	const MemoryRun run[] = {{100, 20000}};
-	EXPECT_EQ(divide(run, {1, false}), (Pieces{{1, 3996}, {1, 4096}, {1, 4096}, {1, 4096}, {1, 3716}}));
-	EXPECT_EQ(divide(run, {2, false}), (Pieces{{2, 8092}, {2, 8192}, {1, 3716}}));
-	EXPECT_EQ(divide(run, {2, true}), (Pieces{{2, 8092}, {2, 8192}, {1, 3716}}));
-	EXPECT_EQ(divide(run, {4, false}), (Pieces{{4, 16284}, {1, 3716}}));
-	EXPECT_EQ(divide(run, {5, false}), (Pieces{{5, 20000}}));
+	const MemoryRun run[] = {{100, 4 * page + 3616}};
+	EXPECT_EQ(divide(run, {1, false}), (Pieces{{1, page - 100}, {1, page}, {1, page}, {1, page}, {1, 3716}}));
+	EXPECT_EQ(divide(run, {2, false}), (Pieces{{2, 2 * page - 100}, {2, 2 * page}, {1, 3716}}));
+	EXPECT_EQ(divide(run, {2, true}), (Pieces{{2, 2 * page - 100}, {2, 2 * page}, {1, 3716}}));
+	EXPECT_EQ(divide(run, {4, false}), (Pieces{{4, 4 * page - 100}, {1, 3716}}));
+	EXPECT_EQ(divide(run, {5, false}), (Pieces{{5, 4 * page + 3616}}));
 }
 
 TEST(Segmenter, WithoutGaps_EachRunBeginsAPiece)
 {
-	const MemoryRun runs[] = {{0, 4096}, {0, 8192}, {4000, 200}};
-	EXPECT_EQ(divide(runs, {16, false}), (Pieces{{1, 4096}, {2, 8192}, {2, 200}}));
+	const MemoryRun runs[] = {{0, page}, {0, 2 * page}, {page - 96, 200}};
+	EXPECT_EQ(divide(runs, {16, false}), (Pieces{{1, page}, {2, 2 * page}, {2, 200}}));
 }
 
 TEST(Segmenter, WithGaps_PiecesGoOnIntoTheNextRun)
 {
-	const MemoryRun runs[] = {{4000, 96}, {0, 8192}, {0, 50}};
-	EXPECT_EQ(divide(runs, {16, true}), (Pieces{{4, 8338}}));
-	EXPECT_EQ(divide(runs, {2, true}), (Pieces{{2, 4192}, {2, 4146}}));
-	EXPECT_EQ(divide(runs, {3, true}), (Pieces{{3, 8288}, {1, 50}}));
+	const MemoryRun runs[] = {{page - 96, 96}, {0, 2 * page}, {0, 50}};
+	EXPECT_EQ(divide(runs, {16, true}), (Pieces{{4, 2 * page + 146}}));
+	EXPECT_EQ(divide(runs, {2, true}), (Pieces{{2, page + 96}, {2, page + 50}}));
+	EXPECT_EQ(divide(runs, {3, true}), (Pieces{{3, 2 * page + 96}, {1, 50}}));
 }
 
 TEST(Segmenter, EmptyRuns_AreSkipped)
@@ -89,27 +93,28 @@ TEST(Segmenter, EmptyRuns_AreSkipped)
 
 TEST(Segmenter, LimitOfZeroPages_IsTakenAsOne)
 {
-	const MemoryRun run[] = {{0, 8192}};
-	EXPECT_EQ(divide(run, {0, false}), (Pieces{{1, 4096}, {1, 4096}}));
-	EXPECT_EQ(divide(run, {0, true}), (Pieces{{1, 4096}, {1, 4096}}));
+	const MemoryRun run[] = {{0, 2 * page}};
+	EXPECT_EQ(divide(run, {0, false}), (Pieces{{1, page}, {1, page}}));
+	EXPECT_EQ(divide(run, {0, true}), (Pieces{{1, page}, {1, page}}));
 }
 
 TEST(Segmenter, PieceLongerThan32Bits_EndsBeforeTheRunThatMakesItSo)
 {
 	const MemoryRun runs[] = {{0, 0xffffff00}, {0, 0xff}, {0, 1}, {0, 0xffffffff}};
-	EXPECT_EQ(divide(runs, {0xffffffff, true}), (Pieces{{0x100001, 0xffffffff}, {1, 1}, {0x100000, 0xffffffff}}));
+	EXPECT_EQ(divide(runs, {0xffffffff, true}), (Pieces{{most_full_pages + 2, 0xffffffff}, {1, 1}, {most_full_pages + 1, 0xffffffff}}));
 }
 
 TEST(Segmenter, LargestRun_IsCoveredCompletely)
 {
-	const MemoryRun run[] = {{4095, 0xffffffff}};
-	EXPECT_EQ(divide(run, {0xffffffff, false}), (Pieces{{0x100001, 0xffffffff}}));
-	EXPECT_EQ(divide(run, {0x100000, false}), (Pieces{{0x100000, 0xfffff001}, {1, 0xffe}}));
+	const MemoryRun run[] = {{page - 1, 0xffffffff}};
+	EXPECT_EQ(divide(run, {0xffffffff, false}), (Pieces{{most_full_pages + 2, 0xffffffff}}));
+	EXPECT_EQ(divide(run, {most_full_pages + 1, false}),
+		  (Pieces{{most_full_pages + 1, most_full_pages * page + 1}, {1, page - 2}}));
 }
 
 TEST(Segmenter, AnyRuns_AreCoveredExactly)
 {
-	const MemoryRun runs[] = {{0, 4096}, {1, 4095}, {1, 4096}, {4095, 1}, {4095, 2}, {0, 0}, {17, 123456}};
+	const MemoryRun runs[] = {{0, page}, {1, page - 1}, {1, page}, {page - 1, 1}, {page - 1, 2}, {0, 0}, {17, 30 * page + 576}};
 	std::uint64_t total = 0;
 	std::uint64_t pages = 0;
 	for (const MemoryRun &run : runs) {

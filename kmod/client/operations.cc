@@ -183,7 +183,7 @@ size_t rpcordma_client_bc_maxpayload(rpc_xprt *xprt)
 {
 	/* Of what a peer can send, and take, without chunks. */
 	const proto::InlineThresholds thresholds = Transport::of(xprt).connector().thresholds();
-	const std::size_t message = std::min<std::size_t>({thresholds.call, thresholds.reply, kernel::PAGE_SIZE});
+	const std::size_t message = std::min<std::size_t>({thresholds.call, thresholds.reply, kernel::page_size});
 	/* The version may be another when it is sent. */
 	return message - wire::header_size(wire::Version::two, 0, 0, 0);
 }

@@ -20,7 +20,7 @@ namespace {
 /* How long a service may take to be done with what it was given. */
 constexpr unsigned long service_patience = 30 * kernel::HZ;
 /* The largest Payload stream of a Call, in bytes: callbacks take a few hundred. */
-constexpr std::uint32_t largest_stream = 16 * proto::page_size;
+constexpr std::uint32_t largest_stream = 0x10000;
 /* Why a connection is closed on which a Call cannot be answered. */
 constexpr const char *no_memory = "no memory for the reverse direction";
 

@@ -12,7 +12,7 @@ namespace field = kernel::field;
 namespace {
 
 /* sunrpc takes the memory for a Reply to be a page. */
-constexpr std::size_t reply_size = kernel::PAGE_SIZE;
+constexpr std::size_t reply_size = kernel::page_size;
 
 } // namespace
 
@@ -121,7 +121,7 @@ bool ReverseRequest::move(const wire::Segment &segment, std::size_t offset, verb
 		return piece;
 	};
 	return pool.append({endpoint.id().queue_pair(), endpoint.id().port(), segment, direction},
-			   segment.length / proto::page_size + 2, kernel::GFP_ATTEMPT, next, transfers_);
+			   segment.length / kernel::page_size + 2, kernel::GFP_ATTEMPT, next, transfers_);
 }
 
 } // namespace rpcordma::client

@@ -11,6 +11,7 @@
 #include <linux/gfp.h>
 #include <linux/in.h>
 #include <linux/ktime.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/seq_file.h>
@@ -38,8 +39,8 @@ static_assert(IS_MEMBER(struct page **, rq_pages) && IS_MEMBER(struct page **, r
 		      IS_MEMBER(unsigned long, rq_pages_nfree),
 	      "svc_pages.h: a thread's pages are not in one array for Calls and one for Replies");
 #else
-static_assert(IS_MEMBER(struct page *[260], rq_pages), "svc_pages.h: a thread's pages are not in one array for Calls "
-						       "and Replies, of 260");
+static_assert(IS_MEMBER(struct page *[RPCSVC_MAXPAYLOAD / PAGE_SIZE + 4], rq_pages),
+	      "svc_pages.h: a thread's pages are not in one array for Calls and Replies, of the largest payload and four");
 #endif
 #undef IS_MEMBER
 
@@ -76,5 +77,8 @@ int main(void)
 	     (int)sizeof(FIRST(__VA_ARGS__ __VA_OPT__(, ) name, )) *           \
 		     (is_signed_type(typeof(FIRST(__VA_ARGS__ __VA_OPT__(, ) name, ))) ? -1 : 1));
 #include "kernel/constants.def"
+
+	/* For kernel/page.hh. */
+	EMIT(RPCORDMA_PAGE_SIZE, PAGE_SIZE);
 	return 0;
 }

@@ -12,7 +12,7 @@ std::uint32_t bytes_in(const MemoryRun &run, std::uint32_t pages) noexcept
 {
 	if (pages == 0)
 		return 0;
-	const std::uint64_t to_last_page_end = std::uint64_t{pages} * page_size - run.offset;
+	const std::uint64_t to_last_page_end = std::uint64_t{pages} * kernel::page_size - run.offset;
 	return static_cast<std::uint32_t>(std::min<std::uint64_t>(to_last_page_end, run.length));
 }
 

@@ -7,17 +7,15 @@
 #include <optional>
 #include <span>
 
+#include "kernel/page.hh"
 #include "proto/transfer.hh"
 
 namespace rpcordma::proto {
 
-/// The size of the pages that registrations are made of, in bytes.
-inline constexpr std::uint32_t page_size = 4096;
-
 /// Bytes that are contiguous but for page boundaries: all pages but the first begin at offset zero, and all but the
 /// last are full.
 struct MemoryRun {
-	/// The offset in the first page, less than page_size.
+	/// The offset in the first page, less than kernel::page_size.
 	std::uint32_t offset;
 	/// In bytes; zero is an empty run.
 	std::uint32_t length;
@@ -27,7 +25,7 @@ struct MemoryRun {
 	{
 		if (length == 0)
 			return 0;
-		return static_cast<std::uint32_t>((std::uint64_t{offset} + length + page_size - 1) / page_size);
+		return static_cast<std::uint32_t>((std::uint64_t{offset} + length + kernel::page_size - 1) / kernel::page_size);
 	}
 };
 

@@ -33,7 +33,7 @@ class Pages {
 
     private:
 	/* What an RPC of 1 MiB has: its data, and the rest of its Payload stream. */
-	static constexpr std::uint32_t usual = 0x100000u / kernel::PAGE_SIZE + 4;
+	static constexpr std::uint32_t usual = 0x100000u / kernel::page_size + 4;
 
 	std::array<page *, usual> usual_;
 	kernel::Block more_;

@@ -14,7 +14,7 @@ namespace {
 
 std::uint32_t pages_for(std::uint32_t size) noexcept
 {
-	return (size + proto::page_size - 1) / proto::page_size;
+	return (size + kernel::page_size - 1) / kernel::page_size;
 }
 
 std::byte *bytes_of(page *in) noexcept
@@ -26,9 +26,9 @@ std::byte *bytes_of(page *in) noexcept
 void copy(const Pages &pages, std::uint32_t offset, wire::Bytes bytes) noexcept
 {
 	while (!bytes.empty()) {
-		const std::uint32_t in_page = offset % proto::page_size;
-		const std::size_t length = std::min<std::size_t>(bytes.size(), proto::page_size - in_page);
-		__builtin_memcpy(bytes_of(pages[offset / proto::page_size]) + in_page, bytes.data(), length);
+		const std::uint32_t in_page = offset % kernel::page_size;
+		const std::size_t length = std::min<std::size_t>(bytes.size(), kernel::page_size - in_page);
+		__builtin_memcpy(bytes_of(pages[offset / kernel::page_size]) + in_page, bytes.data(), length);
 		bytes = bytes.subspan(length);
 		offset += static_cast<std::uint32_t>(length);
 	}
@@ -38,7 +38,7 @@ void copy(const Pages &pages, std::uint32_t offset, wire::Bytes bytes) noexcept
 void clear(const Pages &pages, std::uint32_t from, std::uint32_t to) noexcept
 {
 	for (; from < to; from++)
-		bytes_of(pages[from / proto::page_size])[from % proto::page_size] = {};
+		bytes_of(pages[from / kernel::page_size])[from % kernel::page_size] = {};
 }
 
 } // namespace
@@ -80,15 +80,15 @@ bool Calls::fill(Pull &pull) noexcept
 		}
 		const auto &segment = std::get<wire::Segment>(piece->source);
 		const auto next = [&pull, at = piece->offset](std::uint32_t left) mutable {
-			const std::uint32_t in_page = at % proto::page_size;
-			const verbs::PagePiece part{pull.pages[at / proto::page_size], in_page,
-						    std::min(left, proto::page_size - in_page)};
+			const std::uint32_t in_page = at % kernel::page_size;
+			const verbs::PagePiece part{pull.pages[at / kernel::page_size], in_page,
+						    std::min(left, kernel::page_size - in_page)};
 			at += part.length;
 			return part;
 		};
 		if (!connection_.postings().append(segment, verbs::Direction::read,
 						   pages_for(piece->offset + segment.length) -
-							   piece->offset / proto::page_size,
+							   piece->offset / kernel::page_size,
 						   next, pull.transfers))
 			return false;
 		rpcordma_svc_count(RPCORDMA_SVC_READS);
@@ -129,7 +129,7 @@ int Calls::deliver(Pull &pull, svc_rqst *rqst) noexcept
 			  .tail = call.payload() + assembly.position(),
 			  .tail_length = in_message - assembly.position()};
 	} else {
-		const std::uint32_t head = std::min(assembly.size(), proto::page_size);
+		const std::uint32_t head = std::min(assembly.size(), kernel::page_size);
 		stream = {.head = bytes_of(pages[0]),
 			  .head_length = head,
 			  .pages = pages + 1,

@@ -15,12 +15,12 @@ namespace field = kernel::field;
 namespace {
 
 /* nfsd names the result of NFSv4's READLINK by the offset of its count, and every other by that of its first byte. The
- * text of a link is shorter than a page (PATH_MAX). */
+ * text of a link is shorter than PATH_MAX. */
 void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcept
 {
 	constexpr std::size_t unit = wire::xdr_unit;
 	for (proto::Item &item : items) {
-		if (item.length == 0 || item.length >= proto::page_size || item.offset < unit)
+		if (item.length == 0 || item.length >= kernel::PATH_MAX || item.offset < unit)
 			continue;
 		std::array<std::byte, 2 * unit> words{};
 		read_bytes_from_xdr_buf(&reply, item.offset - unit, words.data(), words.size());
@@ -210,7 +210,7 @@ bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReade
 	const auto next = [&source](std::uint32_t left) { return source.next(left); };
 	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
 		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
-		const std::uint32_t pieces = std::min(segment.length, segment.length / proto::page_size + most_borders);
+		const std::uint32_t pieces = std::min(segment.length, segment.length / kernel::page_size + most_borders);
 		return connection_.postings().append(segment, verbs::Direction::write, pieces, next, push.transfers);
 	});
 }

@@ -56,9 +56,9 @@ class StreamReader {
 			return verbs::piece_at(
 				static_cast<const std::byte *>(field::xdr_buf::tail(&buffer_)) + offset - pages, most);
 		const std::uint32_t from = field::xdr_buf::page_base(&buffer_) + offset;
-		const std::uint32_t in_page = from % proto::page_size;
-		return {field::xdr_buf::pages(&buffer_)[from / proto::page_size], in_page,
-			std::min({most, pages - offset, proto::page_size - in_page})};
+		const std::uint32_t in_page = from % kernel::page_size;
+		return {field::xdr_buf::pages(&buffer_)[from / kernel::page_size], in_page,
+			std::min({most, pages - offset, kernel::page_size - in_page})};
 	}
 
 	const xdr_buf &buffer_;

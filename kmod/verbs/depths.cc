@@ -29,7 +29,7 @@ constexpr std::uint32_t largest_message(std::uint32_t payload, proto::Registrati
 /* The largest payload that has no more segments than that, with head and tail; of those that there can be. */
 constexpr std::uint32_t payload_in(std::uint32_t segments, proto::RegistrationLimits limits)
 {
-	return (std::min(segments, most_segments) - 2) * limits.pages * proto::page_size - proto::page_size;
+	return (std::min(segments, most_segments) - 2) * limits.pages * kernel::page_size - kernel::page_size;
 }
 
 /* A send queue that takes an RPC of so many segments, a registration and an invalidation each, and the Send. Half of the

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t usual_payload = 1 << 20;
 /* The most pages that a payload of so many bytes has: it may begin within a page. */
 [[nodiscard]] constexpr std::uint32_t pages_of_payload(std::uint32_t bytes) noexcept
 {
-	return bytes / proto::page_size + 1;
+	return bytes / kernel::page_size + 1;
 }
 
 /* The most pages that a registration covers. Each takes memory for so many, used or not. */

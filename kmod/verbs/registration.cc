@@ -24,8 +24,8 @@ PagePiece PageCursor::next() noexcept
 	}
 	const Run &run = runs_.front();
 	const std::uint32_t offset = done_ == 0 ? run.shape.offset : 0;
-	const std::uint32_t before = done_ == 0 ? 0 : done_ * proto::page_size - run.shape.offset;
-	const std::uint32_t length = std::min(proto::page_size - offset, run.shape.length - before);
+	const std::uint32_t before = done_ == 0 ? 0 : done_ * kernel::page_size - run.shape.offset;
+	const std::uint32_t length = std::min(kernel::page_size - offset, run.shape.length - before);
 	page *const in = run.pages ? run.pages[done_] : rpcordma_page_of(run.bytes + before);
 
 	done_++;
@@ -60,14 +60,14 @@ Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Acce
 		return Mapped::not_now;
 	mapped_ = piece.pages;
 	live_objects.mapped_pages.add(mapped_);
-	const int covered = ib_map_mr_sg(mr_, list, entries, nullptr, proto::page_size);
+	const int covered = ib_map_mr_sg(mr_, list, entries, nullptr, kernel::page_size);
 	if (covered != entries) {
 		unmap();
 		return covered < 0 ? Mapped::not_now : Mapped::never;
 	}
 	/* Where this memory is concerns nobody else: of its address, peers get what it has within a page. */
 	if (hides_address_)
-		field::ib_mr::iova(mr_) %= proto::page_size;
+		field::ib_mr::iova(mr_) %= kernel::page_size;
 
 	invalidated = false;
 	rpcordma_renew_key(mr_);

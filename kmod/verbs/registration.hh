@@ -33,16 +33,16 @@ struct Run {
 
 	[[nodiscard]] static Run of_pages(page *const *pages, std::uint32_t offset, std::uint32_t length) noexcept
 	{
-		return {.pages = pages + offset / proto::page_size,
+		return {.pages = pages + offset / kernel::page_size,
 			.bytes = nullptr,
-			.shape = {.offset = offset % proto::page_size, .length = length}};
+			.shape = {.offset = offset % kernel::page_size, .length = length}};
 	}
 	[[nodiscard]] static Run of_bytes(const void *bytes, std::uint32_t length) noexcept
 	{
 		const auto address = reinterpret_cast<std::uintptr_t>(bytes);
 		return {.pages = nullptr,
 			.bytes = static_cast<const std::byte *>(bytes),
-			.shape = {.offset = static_cast<std::uint32_t>(address % proto::page_size), .length = length}};
+			.shape = {.offset = static_cast<std::uint32_t>(address % kernel::page_size), .length = length}};
 	}
 };
 

@@ -19,8 +19,8 @@ constexpr std::uint32_t most_merged = 128 * 1024;
 bool follows(const PagePiece &piece, const PagePiece &last) noexcept
 {
 	const std::uint32_t end = last.offset + last.length;
-	return end % kernel::PAGE_SIZE == 0 && piece.offset == 0 &&
-	       kernel::nth(last.in, end / kernel::PAGE_SIZE) == piece.in;
+	return end % kernel::page_size == 0 && piece.offset == 0 &&
+	       kernel::nth(last.in, end / kernel::page_size) == piece.in;
 }
 
 unsigned int dma_direction(Direction direction) noexcept
@@ -32,8 +32,8 @@ unsigned int dma_direction(Direction direction) noexcept
 
 PagePiece piece_at(const std::byte *at, std::uint32_t most) noexcept
 {
-	const auto in_page = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % proto::page_size);
-	return {rpcordma_page_of(at), in_page, std::min(most, proto::page_size - in_page)};
+	const auto in_page = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(at) % kernel::page_size);
+	return {rpcordma_page_of(at), in_page, std::min(most, kernel::page_size - in_page)};
 }
 
 bool Transfer::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept

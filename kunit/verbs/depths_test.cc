@@ -107,7 +107,7 @@ struct LargeCalls {
 	std::uint32_t payload;
 };
 
-constexpr std::uint32_t page = proto::page_size;
+constexpr std::uint32_t page = kernel::page_size;
 
 constexpr LargeCalls large_payloads[] = {
 	/* 1025 pages in 4 segments, with head and tail 6; and as many for a Reply. */
