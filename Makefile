@@ -5,6 +5,11 @@
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
+# ARCH=arm64 on a machine of another kind: the kernel's build then takes the compiler whose name begins so.
+ifeq ($(ARCH)/$(filter-out aarch64,$(shell uname -m)),arm64/$(shell uname -m))
+export CROSS_COMPILE ?= aarch64-linux-gnu-
+endif
+
 out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
@@ -12,7 +17,8 @@ out := $(CURDIR)/build/$(KVER)
 .PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
 	check-peer check-install check-packages bench fuzz lint format vm compile_commands.json clean help
 
-## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/
+## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/; with ARCH=arm64
+##                        and KVER= or KDIR= for a kernel of arm64, on another machine
 all:
 	@scripts/setup build
 	@$(MAKE) --no-print-directory module

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each pair of kernels with each transport and each NFS version, in short."""
 
+import re
 from dataclasses import dataclass
 
 import pytest
@@ -11,6 +12,7 @@ from lab import Pair
 from lab.nfs import OURS, STOCK
 
 EXPORTED = "/srv/nfs/tmpfs"
+TRACING = "/sys/kernel/tracing"
 # So many at once write and read the small files, beside the large one.
 WRITERS = 4
 
@@ -64,6 +66,23 @@ def test_files_large_and_small_travel_each_way(pair: Pair, cell: Cell, full: boo
     assert read_stats.total("write_chunks") >= 2
     assert read_stats.total("total_reply_bytes") >= amount.large
     assert written_stats.total("bad_replies") == read_stats.total("bad_replies") == 0
+
+
+@pytest.mark.about("both together")
+@pytest.mark.every_cell
+@pytest.mark.once_per_pair
+def test_functions_of_the_module_can_be_traced(pair: Pair) -> None:
+    """Those of C++ and of C, by the kernel's function tracer, while an RPC passes through them."""
+    pair.client.run(f"mountpoint -q {TRACING} || mount -t tracefs tracefs {TRACING}; cd {TRACING}; "
+                    "echo ':mod:rpcordma' >set_ftrace_filter; echo function >current_tracer")
+    try:
+        with mounted(pair, "4.2"):
+            pair.client.run("ls /mnt")
+        traced = pair.client.output(f"cat {TRACING}/trace", timeout=120)
+    finally:
+        pair.client.run(f"cd {TRACING}; echo nop >current_tracer; echo >set_ftrace_filter; echo >trace")
+    assert re.search(r": _ZN8rpcordma6client\w+ <-", traced), traced
+    assert re.search(r": rpcordma_\w+ <-", traced), traced
 
 
 @pytest.mark.every_cell
