@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A virtual machine, and the channel over which it is told what to do."""
 
+import functools
 import json
 import re
 import shlex
@@ -288,6 +289,11 @@ class Guest:
     def script(self, name: str, *arguments: str, timeout: float = 120) -> str:
         """Runs one of the scripts in harness/guest."""
         return self.output(shlex.join([str(GUEST_SCRIPTS / name), *arguments]), timeout)
+
+    @functools.cached_property
+    def page_size(self) -> int:
+        """Of the pages that its kernel has, in bytes."""
+        return int(self.output("getconf PAGESIZE"))
 
     def write(self, path: str, text: str) -> None:
         """Writes a file in the guest."""

@@ -73,25 +73,27 @@ class Kernel:
                           f"linux-image-{series}... and linux-headers-{series}... by their full names")
 
     @classmethod
-    def test(cls, flavour: str = "debug", sources: str = "6.12") -> "Kernel":
-        """The test kernel of those sources, which has been built."""
-        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour,
-                                "--sources", sources],
+    def test(cls, flavour: str = "debug", sources: str = "6.12", architecture: str = NATIVE, pages: str = "4") -> "Kernel":
+        """The test kernel of those sources, which has been built, for that machine with pages of so many KiB."""
+        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour, "--sources", sources,
+                                "--arch", architecture, "--pages", pages],
                                stdout=subprocess.PIPE, text=True, check=False)
         if found.returncode != 0:
             raise FileNotFoundError("no test kernel: scripts/test-kernel builds it")
         directory = Path(found.stdout.strip())
         release = (directory / "release").read_text().strip()
-        return cls(release, directory / "bzImage", directory / "lib" / "modules" / release,
-                   cls._test_options(flavour), is_test=True)
+        return cls(release, directory / "image", directory / "lib" / "modules" / release,
+                   cls._test_options(flavour, architecture), is_test=True, architecture=architecture)
 
     @staticmethod
-    def _test_options(flavour: str) -> str:
+    def _test_options(flavour: str, architecture: str) -> str:
         """What SLUB finds KASAN finds too, but for much less time. ACPI's interpreter takes 20 s for each interrupt of
         a PCI device, under these sanitizers and without KVM; the MP table has the processors and the interrupts too.
         KASAN would say no more after its first report, which may be one that is excused."""
         options = [] if FULL else ["slub_debug=-"]
-        return " ".join(options if flavour == "kcsan" else ["pci=noacpi", "kasan_multi_shot", *options])
+        if flavour != "kcsan":
+            options += ["kasan_multi_shot", *(["pci=noacpi"] if architecture == "amd64" else [])]
+        return " ".join(options)
 
     @property
     def headers(self) -> Path:

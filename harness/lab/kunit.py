@@ -17,6 +17,7 @@ from lab.kernel import Kernel
 from lab.module import build_module
 from lab.paths import CHECKOUT, LOGS
 from lab.run import FULL
+from lab.system import NATIVE
 
 SUITE_PREFIX = "rpcordma_"
 RESULTS = "/sys/kernel/debug/kunit"
@@ -154,19 +155,19 @@ def foreign_objects(build: Path) -> list[str]:
             + [f"{name} is not in rpcordma_kunit.ko" for name in sorted(core - tested)])
 
 
-def build_kernel(flavour: str, sources: str) -> bool:
+def build_kernel(flavour: str, sources: str, architecture: str, pages: str) -> bool:
     """Builds the test kernel where it is not in the cache, which takes ten minutes."""
-    built = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "build", "--flavour", flavour, "--sources", sources],
-                           check=False)
+    built = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "build", "--flavour", flavour, "--sources", sources,
+                            "--arch", architecture, "--pages", pages], check=False)
     return built.returncode == 0
 
 
-def check(flavour: str, sources: str, chosen: list[str]) -> Counts:
+def check(flavour: str, sources: str, architecture: str, pages: str, chosen: list[str]) -> Counts:
     """Builds, boots and runs, with the kernel of those sources."""
-    if not build_kernel(flavour, sources):
+    if not build_kernel(flavour, sources, architecture, pages):
         return Counts(failed=1)
     start = time.monotonic()
-    kernel = Kernel.test(flavour, sources)
+    kernel = Kernel.test(flavour, sources, architecture, pages)
     build = CHECKOUT / "build" / kernel.release
     build_module(kernel)
     logs = LOGS / time.strftime("kunit-%Y%m%d-%H%M%S")
@@ -189,11 +190,13 @@ def main() -> int:
     parser.add_argument("--flavour", choices=["debug", "kcsan"], default="debug")
     parser.add_argument("--sources", metavar="SERIES", action="append",
                         help="of the kernel: 6.12 or 7.3, or both (the default is 6.12, and both with FULL=1)")
+    parser.add_argument("--arch", choices=["amd64", "arm64"], default=NATIVE, help="of the machine")
+    parser.add_argument("--pages", choices=["4", "16", "64"], default="4", help="in KiB, on arm64")
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="such as header send_queue")
     arguments = parser.parse_args()
 
     chosen = [SUITE_PREFIX + name for name in arguments.suites]
-    every = [check(arguments.flavour, sources, chosen)
+    every = [check(arguments.flavour, sources, arguments.arch, arguments.pages, chosen)
              for sources in arguments.sources or (["6.12", "7.3"] if FULL else ["6.12"])]
     failed = sum(counts.failed for counts in every)
     print(f"{sum(counts.passed for counts in every)} passed, {failed} failed")

@@ -107,7 +107,7 @@ def test_swap_to_a_file_on_the_mount(pair: Pair, version: str, full: bool,
     A new connection takes memory from the system's reserves: what else there is may have to be swapped out first.
     """
     size = 512 if full else 56
-    pair.client.run(f"echo 'p:lab/scope rpcordma_reclaim_scope_enter reserves=%di:u8' >{TRACING}/kprobe_events")
+    pair.client.run(f"echo 'p:lab/scope rpcordma_reclaim_scope_enter reserves=$arg1:u8' >{TRACING}/kprobe_events")
     with mounted(pair, version, export="ext4"), traced(pair.client, events="lab/scope"):
         pair.client.run(f"dd if=/dev/zero of=/mnt/swap bs=1M count={size + 32} oflag=direct && "
                         "chmod 600 /mnt/swap && mkswap /mnt/swap && swapon /mnt/swap", timeout=600)

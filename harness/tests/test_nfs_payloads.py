@@ -16,8 +16,6 @@ LARGE = 4 * MEBIBYTE
 # So many RPCs of the largest size.
 COUNT = 8
 EXPORTED = "/srv/nfs/tmpfs"
-# The most pages that a registration of our client covers.
-PAGES_EACH = 257
 # The places of a mount's counters: requests, bytes sent, bytes received.
 REQUESTS, SENT, RECEIVED = 0, 3, 4
 SERVERS = pytest.mark.servers("7.3")
@@ -54,7 +52,7 @@ def test_payloads_are_as_large_as_both_sides_carry(pair: Pair, version: str) -> 
             assert pair.server.output(f"md5sum <{EXPORTED}/file") == data
             assert calls == size // payload and sent > size
             if pair.client_module == MODULES[OURS]:
-                assert segments == calls * segments_of(payload)
+                assert segments == calls * segments_of(payload, pair.client.page_size)
         for flag in ("iflag=direct", ""):
             mount.renew()
             before = mount.stats()
@@ -65,7 +63,7 @@ def test_payloads_are_as_large_as_both_sides_carry(pair: Pair, version: str) -> 
             if flag:
                 assert calls == size // payload
             if flag and pair.client_module == MODULES[OURS]:
-                assert segments == calls * segments_of(payload)
+                assert segments == calls * segments_of(payload, pair.client.page_size)
             # It is for the kernel to say what is read ahead, and where that begins and ends.
             assert calls < 2 * size // payload
         # Many at a time, at any place, of any size.
@@ -108,7 +106,8 @@ def test_large_calls_are_read_fewer_at_a_time(pair: Pair, version: str) -> None:
         assert writing.status == 0, writing.output
         pair.client.run("rm /mnt/job*")
     # One is read while the one before it is being handed over.
-    assert LARGE // 4096 <= max(held) <= 2 * (LARGE // 4096 + 4)
+    pages = LARGE // pair.server.page_size
+    assert pages <= max(held) <= 2 * (pages + 4)
 
 
 def moved(before: MountStats, after: MountStats, operation: str) -> tuple[int, int, int]:
@@ -118,6 +117,6 @@ def moved(before: MountStats, after: MountStats, operation: str) -> tuple[int, i
     return new[REQUESTS] - old[REQUESTS], new[way] - old[way], after.total(chunks) - before.total(chunks)
 
 
-def segments_of(payload: int) -> int:
-    """How many segments our client makes of so much data."""
-    return -(-payload // (4096 * PAGES_EACH))
+def segments_of(payload: int, page_size: int) -> int:
+    """How many segments our client makes of so much data: a registration covers 1 MiB that begins within a page."""
+    return -(-payload // (MEBIBYTE + page_size))

@@ -15,8 +15,6 @@ RANGES = {"max_requests": (4, 16384), "max_req_size": (4096, 65536),
           "max_outbound_read_requests": (1, 255)}
 # What the kernel's own has not.
 OURS = {"highest_version": (1, 2), "reserved_ports": (0, 1), "reverse_chunks": (0, 2)}
-# The data of the largest WRITE, and what may stand before and behind it.
-PAGES_OF_A_WRITE = 256 + 4
 # How the client's congestion window counts a credit (RPC_CWNDSHIFT).
 WINDOW_OF_A_CREDIT = 256
 COUNTERS = ("rdma_stat_read", "rdma_stat_recv", "rdma_stat_write", "rdma_stat_sq_starve")
@@ -77,7 +75,9 @@ def test_calls_are_read_as_many_at_a_time_as_the_sysctl_allows(pair: Pair, versi
         pair.client.run("rm /mnt/job*")
     # One is read while the one before it is being handed over.
     most = max(held)
-    assert 0 < most <= 2 * PAGES_OF_A_WRITE
+    # The data, and what may stand before and behind it.
+    pages = MEBIBYTE // pair.server.page_size + 4
+    assert 0 < most <= 2 * pages
 
 
 @pytest.mark.versions("3")

@@ -33,7 +33,7 @@ static unsigned int raise(unsigned int size, const struct nfs_server *server)
 
 static int note_server(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
-	*(struct nfs_server **)instance->data = (struct nfs_server *)regs->di;
+	*(struct nfs_server **)instance->data = (struct nfs_server *)regs_get_kernel_argument(regs, 0);
 	return 0;
 }
 
@@ -53,17 +53,23 @@ static int raise_sizes(struct kretprobe_instance *instance, struct pt_regs *regs
 /* Before CREATE_SESSION is encoded: its arguments are what the answer is compared with, too. */
 static int raise_session(struct kprobe *probe, struct pt_regs *regs)
 {
-	struct nfs41_create_session_args *args = (struct nfs41_create_session_args *)regs->dx;
+	struct nfs41_create_session_args *args = (struct nfs41_create_session_args *)regs_get_kernel_argument(regs, 2);
 
 	args->fc_attrs.max_rqst_sz += most - NFS_MAX_FILE_IO_SIZE;
 	args->fc_attrs.max_resp_sz += most - NFS_MAX_FILE_IO_SIZE;
 	return 0;
 }
 
+#ifdef CONFIG_X86
+#define RESULT "ax"
+#else
+#define RESULT "x0"
+#endif
+
 /* Returns what is in the register of results. */
 static noinline notrace unsigned long return_result(void)
 {
-	register unsigned long result asm("ax");
+	register unsigned long result asm(RESULT);
 
 	asm volatile("" : "=r"(result));
 	return result;
@@ -72,12 +78,12 @@ static noinline notrace unsigned long return_result(void)
 /* What nfs_generic_pg_test() returns where memory for pointers is no matter. */
 static int coalesce(struct kprobe *probe, struct pt_regs *regs)
 {
-	struct nfs_pageio_descriptor *desc = (struct nfs_pageio_descriptor *)regs->di;
-	const struct nfs_page *request = (struct nfs_page *)regs->dx;
+	struct nfs_pageio_descriptor *desc = (struct nfs_pageio_descriptor *)regs_get_kernel_argument(regs, 0);
+	const struct nfs_page *request = (struct nfs_page *)regs_get_kernel_argument(regs, 2);
 	const struct nfs_pgio_mirror *mirror = &desc->pg_mirrors[desc->pg_mirror_idx];
 
-	regs->ax = min_t(size_t, mirror->pg_bsize - mirror->pg_count, request->wb_bytes);
-	regs->ip = (unsigned long)return_result;
+	regs_set_return_value(regs, min_t(size_t, mirror->pg_bsize - mirror->pg_count, request->wb_bytes));
+	instruction_pointer_set(regs, (unsigned long)return_result);
 	return 1;
 }
 
