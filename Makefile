@@ -77,10 +77,13 @@ check-unit:
 	@scripts/setup unit
 	@scripts/check-unit
 
+# Other releases of Debian, and arm64; 13-cross is for Linux 7.3 on arm64.
+roots = for root in 13 12-cross 12-arm64 $(if $(filter-out 0,$(FULL)),13-cross); do scripts/root $$root || exit; done
+
 ## make check-nfs         NFS over the module, in virtual machines (CELL=...: those tests; RESUME=1: what has not passed)
 check-nfs:
 	@scripts/setup build lab root
-	@scripts/root 13
+	@$(roots)
 	@scripts/check-nfs
 
 ## make check-peer        the conformance tester: its own tests, and in virtual machines against the module
@@ -92,7 +95,7 @@ check-peer:
 ## make check-build       that the module builds for each kernel here, without a warning
 check-build:
 	@scripts/setup build root
-	@scripts/root 13
+	@$(roots)
 	@scripts/check-build
 
 ## make check-kunit       KUnit suites in a virtual machine with a kernel that has KASAN, lockdep, kmemleak and more

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What virtual machines of an architecture have in common: QEMU's program, the processor that it emulates, the console."""
+"""What virtual machines of an architecture have in common: QEMU's program, the emulated processor, the console."""
 
 from dataclasses import dataclass
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
-from lab.run import FULL
+from lab.run import EVERY_CELL, FULL
 from lab.system import NATIVE, RELEASE, directory_of, guest_root
 
 # What the initramfs needs to find the root file system: the rest is loaded from there.
@@ -23,6 +23,10 @@ EPOCH = 0
 SERIES = {"12": ("6.1", "7.3", "6.12"), "13": ("7.3", "6.12")}
 # The roots of scripts/root whose kernels can be had beside this machine's.
 ROOTS = ("13", "12-cross", "13-cross")
+# Machines of another kind, with pages of both sizes that Debian has there, and this kind beside them: server and
+# client. A run that is not in every cell has the last of them.
+FOREIGN_PAIRS = (("7.3-arm64", "7.3-arm64"), ("6.12-arm64-16k", "6.12-arm64-16k"), ("6.12-arm64", "6.12-arm64"),
+                 ("6.12-arm64-16k", "6.12"), ("6.12", "6.12-arm64-16k")) if NATIVE == "amd64" else ()
 # The end of a release: the machine that it is for, and its pages where Debian has more than one size.
 FLAVOUR = re.compile(r"-((?:amd64|arm64)(?:-16k)?)$")
 
@@ -30,6 +34,16 @@ FLAVOUR = re.compile(r"-((?:amd64|arm64)(?:-16k)?)$")
 def usual_series() -> tuple[str, ...]:
     """The kernels that tests run with where nobody names others (KERNELS="6.12 7.3")."""
     return SERIES.get(RELEASE, SERIES["12"])
+
+
+def foreign_pairs() -> tuple[tuple[str, str], ...]:
+    """The pairs of this run in which there are machines of another kind, where nobody names kernels."""
+    return FOREIGN_PAIRS if EVERY_CELL else FOREIGN_PAIRS[-1:]
+
+
+def series_here() -> list[str]:
+    """All kernels of a run in which nobody names any."""
+    return sorted({*usual_series(), *(series for pair in foreign_pairs() for series in pair)})
 
 
 @dataclass(frozen=True)
@@ -50,8 +64,8 @@ class Kernel:
 
     @classmethod
     def find(cls, series: str) -> "Kernel":
-        """The newest installed kernel of a series such as "6.12", or "6.12-arm64-16k" for another machine or other pages than
-        this machine's. Those of roots are for what this machine has not."""
+        """The newest installed kernel of a series such as "6.12", or "6.12-arm64-16k" for another kind of machine or
+        other pages. Those of roots are for what this machine has not."""
         def of_series(kernels: list[Kernel]) -> list[Kernel]:
             return [kernel for kernel in kernels if kernel.series == series]
 
@@ -64,19 +78,21 @@ class Kernel:
     def _how_to_have(series: str) -> str:
         missing = f"no kernel of series {series}, neither on this machine nor in a root of another Debian: "
         if "-" in series:
-            return missing + "scripts/root 12-cross makes one with 6.12-arm64 and 6.12-arm64-16k, and 13-cross with 7.3-arm64"
+            return missing + ("scripts/root 12-cross makes one with 6.12-arm64 and 6.12-arm64-16k, 13-cross one with "
+                              "7.3-arm64")
         if series not in usual_series():
             return missing + f"on Debian {RELEASE} there are {' and '.join(usual_series())}"
         if series == "7.3":
-            return missing + f"scripts/root {ROOTS[-1]} makes one"
+            return missing + f"scripts/root {ROOTS[0]} makes one"
         return missing + ("scripts/setup lab installs it; where linux-image-amd64 is that of backports, install "
                           f"linux-image-{series}... and linux-headers-{series}... by their full names")
 
     @classmethod
-    def test(cls, flavour: str = "debug", sources: str = "6.12", architecture: str = NATIVE, pages: str = "4") -> "Kernel":
+    def test(cls, flavour: str = "debug", sources: str = "6.12", architecture: str = NATIVE,
+             pages: str = "4") -> "Kernel":
         """The test kernel of those sources, which has been built, for that machine with pages of so many KiB."""
-        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour, "--sources", sources,
-                                "--arch", architecture, "--pages", pages],
+        found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour,
+                                "--sources", sources, "--arch", architecture, "--pages", pages],
                                stdout=subprocess.PIPE, text=True, check=False)
         if found.returncode != 0:
             raise FileNotFoundError("no test kernel: scripts/test-kernel builds it")
@@ -153,7 +169,8 @@ class Kernel:
     def _initramfs_contents(self, modules: list[Path]) -> list[tuple[str, int, bytes]]:
         contents = [(name, stat.S_IFDIR | 0o755, b"")
                     for name in ("bin", "dev", "proc", "sys", "lower", "upper", "root", "modules")]
-        contents.append(("bin/busybox", stat.S_IFREG | 0o755, (guest_root(self.architecture) / "bin/busybox").read_bytes()))
+        contents.append(("bin/busybox", stat.S_IFREG | 0o755,
+                         (guest_root(self.architecture) / "bin/busybox").read_bytes()))
         contents.append(("init", stat.S_IFREG | 0o755,
                          (GUEST_SCRIPTS / "initramfs-init").read_bytes()))
         for module in modules:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Our module for a kernel: where it is, and how it gets there."""
+"""Our module for a kernel, and what else is compiled for a guest: where it is, and how it gets there."""
 
 import os
 import re
@@ -10,6 +10,10 @@ from pathlib import Path
 from lab.errors import LabError
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT, GUEST_SCRIPTS
+from lab.system import NATIVE
+
+# For programs that are RDMA peers themselves.
+VERBS = ("-lrdmacm", "-libverbs")
 
 
 def named_by_environment(kernel: Kernel) -> Path | None:
@@ -55,3 +59,13 @@ def guest_module(kernel: Kernel, name: str) -> Path:
         raise LabError(f"{file.name} for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")
     return file
+
+
+def guest_program(kernel: Kernel, name: str, *options: str) -> Path:
+    """One of the C programs in harness/guest, for machines of the kernel's kind, with these options of the compiler."""
+    program = CHECKOUT / "build" / "guest" / kernel.architecture / name
+    program.parent.mkdir(parents=True, exist_ok=True)
+    abroad = [CHECKOUT / "scripts" / "root", "12-cross", "run", "aarch64-linux-gnu-gcc-12"]
+    compiler = ["gcc"] if kernel.architecture == NATIVE else abroad
+    subprocess.run([*compiler, "-O1", "-o", program, GUEST_SCRIPTS / f"{name}.c", *options], cwd=CHECKOUT, check=True)
+    return program

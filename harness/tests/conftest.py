@@ -28,7 +28,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lab import Kernel, Pair, results  # noqa: E402
-from lab.kernel import usual_series  # noqa: E402
+from lab.kernel import foreign_pairs, usual_series  # noqa: E402
 from lab.nfs import OURS, STOCK  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
 from lab.run import EVERY_CELL, FULL, SIDE_BY_SIDE, commit, switched_on  # noqa: E402
@@ -46,8 +46,10 @@ VERSIONS = ("3", "4.0", "4.1", "4.2")
 KERNELS = tuple(os.environ.get("KERNELS", "").split()) or usual_series()
 # Server and client. The pair of most heavy tests comes last, so that they run in the boot that its smoke test used.
 # A kernel meets the others where every cell is run, or where one asks for these kernels.
-PAIRS = tuple((server, client) for client, server in product(KERNELS, KERNELS)
-              if EVERY_CELL or os.environ.get("KERNELS") or server == client)
+NATIVE_PAIRS = tuple((server, client) for client, server in product(KERNELS, KERNELS)
+                     if EVERY_CELL or os.environ.get("KERNELS") or server == client)
+ABROAD = () if os.environ.get("KERNELS") else foreign_pairs()
+PAIRS = ABROAD + NATIVE_PAIRS
 # The client's transport and the server's, in the order in which each pair of kernels uses them: one
 # machine changes at a time.
 TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
@@ -89,6 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "each_side: without FULL=1 it runs once for each side that "
                                        "it is about; else those about both run once, both ours")
     config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1")
+    config.addinivalue_line("markers", "abroad: without FULL=1 it runs once more, with machines of another kind")
     config.addinivalue_line("markers", "once_per_pair: is not about an NFS version")
     config.addinivalue_line("markers", "versions(*names): the NFS versions that it is about; "
                                        "without FULL=1 it runs with the last of them")
@@ -112,15 +115,21 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     transports = [transport for transport in TRANSPORTS
                   if not about or any(transport in ABOUT[side] for side in about)]
     versions = ("",) if node.get_closest_marker("once_per_pair") else marked("versions", VERSIONS)
-    clients, servers = marked("clients", KERNELS), marked("servers", KERNELS)
-    pairs = [(server, client) for server, client in PAIRS
-             if server in servers and client in clients]
+
+    def is_about(side: str, series: str) -> bool:
+        return series.split("-")[0] in marked(side, (series.split("-")[0],))
+
+    pairs = [(server, client) for server, client in (PAIRS if EVERY_CELL else NATIVE_PAIRS)
+             if is_about("servers", server) and is_about("clients", client)]
+    once_more = []
+    if not EVERY_CELL and node.get_closest_marker("abroad"):
+        once_more = [Cell(server, client, OURS, OURS, versions[-1]) for server, client in ABROAD]
     if not EVERY_CELL and not node.get_closest_marker("every_cell"):
         pairs, versions = pairs[-1:], versions[-1:]
         sides = about if len(about) == 1 or node.get_closest_marker("each_side") else BOTH
         transports = [ABOUT[side][0] for side in sides]
-    return [Cell(server, client, *transport, version)
-            for (server, client), transport, version in product(pairs, transports, versions)]
+    return once_more + [Cell(server, client, *transport, version)
+                        for (server, client), transport, version in product(pairs, transports, versions)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

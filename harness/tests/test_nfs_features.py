@@ -10,6 +10,7 @@ from workloads import TRACE, connection_faults, sysctl, traced
 
 from lab import Pair
 from lab.errors import CommandFailed
+from lab.module import guest_program
 
 pytestmark = pytest.mark.about("client", "server")
 
@@ -21,7 +22,8 @@ REPLIES_TO_DISTRUST = "/sys/module/connection_faults/parameters/replies_to_distr
 def kerberos(pair: Pair) -> Iterator[None]:
     """The client has credentials: its mounts in this block identify it by them, also with sec=sys."""
     keytab = pair.server.script("kerberos", "server", timeout=300)
-    pair.client.script("kerberos", "client", keytab.strip())
+    program = guest_program(pair.client.kernel, "gssd-pipe", "-shared", "-fPIC")
+    pair.client.script("kerberos", "client", keytab.strip(), str(program))
     try:
         yield
     except CommandFailed:

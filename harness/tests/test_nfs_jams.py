@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import pytest
 from expectations import eventually, mounted
-from workloads import TRACE, build_guest_program, guest_python, small_device, traced
+from workloads import TRACE, guest_python, small_device, traced
 
 from lab import Pair
+from lab.module import VERBS, guest_program
 from lab.nfs import PORT, script
 
 pytestmark = pytest.mark.about("server")
@@ -34,7 +35,7 @@ SECONDS_OF_PATIENCE = 30
 @contextmanager
 def jammed(pair: Pair, connections: int) -> Iterator[None]:
     """So many requesters that take no Reply, again and again: the device gives up Sends to them after some seconds."""
-    program = build_guest_program("jam")
+    program = guest_program(pair.client.kernel, "jam", *VERBS)
     pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
     pair.client.run("modprobe -a rdma_ucm ib_uverbs")
     with traced(pair.server, events="rpcordma/rpcordma_send_waits"):

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from expectations import (connections, eventually, live_objects, mounted, rdma_resources,
                           wait_for_resources)
-from workloads import (TRACE, build_guest_program, fio, fio_command, guest_python, slow_function, traced,
+from workloads import (TRACE, fio, fio_command, guest_python, slow_function, traced,
                        verified_io, wait_for_round)
 
 from lab import Guest, Mount, Pair
+from lab.module import VERBS, guest_program
 from lab.nfs import Server, mount, script
 
 pytestmark = pytest.mark.about("server")
@@ -148,7 +149,7 @@ def test_a_connection_ends_once_where_two_begin_its_end(pair: Pair, version: str
 @pytest.mark.versions("4.2")
 def test_clients_that_vanish_leave_nothing(pair: Pair, version: str, full: bool) -> None:
     """Each connects, calls once, and exits: what is held for those of which nothing is heard any more is bounded."""
-    program = build_guest_program("abandon")
+    program = guest_program(pair.client.kernel, "abandon", *VERBS)
     idle = rdma_resources(pair.server)
     free = free_memory(pair.server)
     pair.client.run("modprobe -a rdma_ucm ib_uverbs")

@@ -31,6 +31,7 @@ SHORT = Amount(2 * MEBIBYTE, 40)
 
 
 @pytest.mark.every_cell
+@pytest.mark.abroad
 def test_files_large_and_small_travel_each_way(pair: Pair, cell: Cell, full: bool) -> None:
     """What the client writes is what the server has, and the other way round."""
     amount = ALL if full or (cell.client_transport, cell.server_transport) == (OURS, STOCK) \

@@ -2,17 +2,15 @@
 """Work that the tests give a client, all of it verified."""
 
 import shlex
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from conftest import FULL
 
 from lab import Guest, Process
 from lab.module import guest_module
 from lab.nfs import script
-from lab.paths import CHECKOUT, GUEST_SCRIPTS
+from lab.paths import GUEST_SCRIPTS
 
 TRACING = "/sys/kernel/tracing"
 TRACE = f"{TRACING}/trace"
@@ -144,14 +142,6 @@ def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
     finally:
         for name, value in before.items():
             guest.run(f"echo {value} >{paths[name]}")
-
-
-def build_guest_program(name: str) -> Path:
-    """One of the C programs in harness/guest, for clients of a kind that the kernel's is not."""
-    program = CHECKOUT / "build" / name
-    program.parent.mkdir(exist_ok=True)
-    subprocess.run(["gcc", "-O1", "-o", program, GUEST_SCRIPTS / f"{name}.c", "-lrdmacm", "-libverbs"], check=True)
-    return program
 
 
 def guest_python(program: str, *arguments: object) -> str:
