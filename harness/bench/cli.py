@@ -47,7 +47,7 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
                         "where nothing is said")
     parser.add_argument("--inline", type=int, default=4096, metavar="BYTES",
                         help="inline thresholds of client and server (default: 4096, as in-tree)")
-    parser.add_argument("--kernel", default="6.12", help="6.1 or 6.12 (the default)")
+    parser.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
     parser.add_argument("--functions", type=int, default=0, metavar="N",
                         help="also show, for each row, the N functions that differ most, and the modules")
     parser.add_argument("--json", type=Path, metavar="FILE", help="instead of build/bench/TIME.json")

@@ -9,21 +9,22 @@ from pathlib import Path
 
 from bench.profile import Profiler
 from bench.workloads import LARGEST, MOUNT_POINT, PATTERN, SCRATCH, Unfit
+from lab.board import BOARDS, Board
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.module import module_file
 from lab.pair import STOCK, Mount
 
-# A nanosecond of the guest's time is an instruction.
-INSTRUCTION_COUNTING = ["-accel", "tcg,thread=single", "-cpu", "max", "-icount", "shift=0,sleep=off"]
 IN_TREE_MODULE = "rpcrdma"
 OUR_MODULE = "rpcordma"
-# With nothing to do, the guest's clock would jump to its next timer, again and again while it waits for the host: by
-# minutes, after which connections count as idle and are closed. So it spends instructions then, too.
-KERNEL_OPTIONS = "idle=poll"
 # What the client offers, and what the server accepts.
 HIGHEST_VERSION = ("rdma_highest_version", "svc_rdma/highest_version")
 TRANSFER_SIZE = str(1 << 20)
+
+
+def instruction_counting(board: Board) -> list[str]:
+    """QEMU's options with which a nanosecond of the guest's time is an instruction."""
+    return ["-accel", "tcg,thread=single", "-cpu", board.counted_processor, "-icount", "shift=0,sleep=off"]
 
 
 def sysctls(inline: int) -> dict[str, int]:
@@ -58,9 +59,12 @@ class Machine:
         self.kernel = kernel
         self.profiler = profiler
         counting = profiler.options if profiler else []
+        board = BOARDS[kernel.architecture]
+        # With nothing to do, the guest's clock would jump to its next timer, again and again while it waits for the
+        # host: by minutes, after which connections count as idle and are closed. So it spends instructions then, too.
         self.guest = Guest("bench", kernel, logs, Hardware(
-            memory="4G", processors=1, processor_options=[*INSTRUCTION_COUNTING, *counting], has_own_time=True,
-            kernel_options=KERNEL_OPTIONS))
+            memory="4G", processors=1, processor_options=[*instruction_counting(board), *counting], has_own_time=True,
+            kernel_options=board.busy_idle))
 
     def start(self) -> None:
         """Boots it, with the network and the files that every run takes from."""

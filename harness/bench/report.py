@@ -7,11 +7,10 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from bench.machine import INSTRUCTION_COUNTING, Identity
+from bench.machine import Identity, instruction_counting
 from bench.measure import Comparison, Figure, Row, Side
 from bench.profile import Profile, module_of
 from lab.board import BOARDS
-from lab.system import NATIVE
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT
 
@@ -73,11 +72,12 @@ def above(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison
 def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison],
              identities: dict[str, Identity], kernel: Kernel, settings: dict[str, int]) -> dict:
     """Everything, for the JSON file; Documentation/benchmark.rst says what each part is."""
+    board = BOARDS[kernel.architecture]
     return {
         "format": FORMAT,
         "commit": _output("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty", "--abbrev=40"),
         "kernel": kernel.release,
-        "qemu": {"version": _output(BOARDS[NATIVE].qemu, "--version").splitlines()[0], "options": INSTRUCTION_COUNTING},
+        "qemu": {"version": _output(board.qemu, "--version").splitlines()[0], "options": instruction_counting(board)},
         "fio": _output("fio", "--version"),
         "sysctls": settings,
         "sides": [{"name": side.name, "transport": side.transport, "protocol": side.protocol,

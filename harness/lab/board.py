@@ -15,6 +15,9 @@ class Board:
     console: str
     # What the kernel has to be told on these.
     kernel_options: list[str]
+    # The emulated processor of the benchmark, and what has a kernel spend instructions where it has nothing to do.
+    counted_processor: str
+    busy_idle: str
     # The modules of harness/guest without which a guest does not survive on emulated processors; its other processors
     # are switched on when they are loaded.
     survives_by: tuple[str, ...] = ()
@@ -37,11 +40,13 @@ BOARDS = {
             "tsc=reliable",
             # Until the module is loaded a second processor that changes code would kill another.
             "maxcpus=1"],
+        "max", "idle=poll",
         ("stale-breakpoint",)),
     "arm64": Board(
         "qemu-system-aarch64", ["-M", "virt"],
         # The architecture's own algorithm for pointer authentication takes most of an emulated processor's time.
         ["-accel", "tcg,thread=multi", "-cpu", "max,pauth-impdef=on"],
         "ttyAMA0",
-        []),
+        [],
+        "max,pauth-impdef=on", "nohlt"),
 }

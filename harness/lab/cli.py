@@ -33,7 +33,7 @@ def main() -> int:
     actions = parser.add_subparsers(dest="action", required=True)
 
     run = actions.add_parser("run", help="run one command, and hand back its exit status")
-    run.add_argument("--kernel", default="6.12", help="6.1 or 6.12 (the default)")
+    run.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
     run.add_argument("--timeout", type=float, default=600, help="seconds for the command")
     run.add_argument("--memory", default="1G")
     run.add_argument("--logs", type=Path, help="directory for the console and kernel logs")
