@@ -75,7 +75,7 @@ void Connector::attempt() noexcept
 
 	rpcordma_xprt_clear_connecting(xprt_);
 	if (connected) {
-		field::rpc_xprt::connect_cookie(xprt_)++;
+		new_cookie();
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
 		const proto::Agreement &agreed = endpoint_->agreement();
@@ -133,8 +133,15 @@ proto::ConnectOutcome Connector::make() noexcept
 void Connector::close() noexcept
 {
 	drop();
-	field::rpc_xprt::connect_cookie(xprt_)++;
+	new_cookie();
 	xprt_disconnect_done(xprt_);
+}
+
+/* Only who holds sunrpc's lock of the transport does so; others look at it without. */
+void Connector::new_cookie() noexcept
+{
+	unsigned int &cookie = field::rpc_xprt::connect_cookie(xprt_);
+	kernel::write_once(cookie, cookie + 1);
 }
 
 void Connector::drop() noexcept
@@ -209,7 +216,6 @@ void Connector::useful() noexcept
 {
 	useful_.set(true);
 	owner_.negotiator().confirmed();
-	field::rpc_xprt::reestablish_timeout(xprt_) = 0;
 	kernel::Guard guard(lock_);
 	reconnection_.replied();
 }

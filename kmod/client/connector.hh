@@ -59,6 +59,8 @@ class Connector {
 	void attempt() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] proto::ConnectOutcome make() noexcept RPCORDMA_EXCLUDES(lock_);
 	void drop() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Has sunrpc know this connection from the one before it, or none. */
+	void new_cookie() noexcept;
 	void useful() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool backs_off() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint64_t since_began() const noexcept RPCORDMA_REQUIRES(lock_);

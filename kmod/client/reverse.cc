@@ -271,12 +271,21 @@ void ReverseResponder::refuse(ReverseRequest &request, Refusal refusal, const ch
 	wait_for_room(request, State::refused);
 }
 
+/* Changes how long the connection may be idle, which sunrpc reads without a lock. Returns how long it was. */
+unsigned long ReverseResponder::let_idle(unsigned long time) noexcept
+{
+	unsigned long &timeout = field::rpc_xprt::idle_timeout(owner_.xprt());
+	const unsigned long before = timeout;
+	kernel::write_once(timeout, time);
+	return before;
+}
+
 /* A responder cannot make a connection: this one stays while it may have something to say (RFC 8167, 5.4). */
 void ReverseResponder::open(unsigned int sessions) noexcept
 {
 	kernel::Guard guard(lock_);
 	if (sessions_.read() == 0)
-		idle_timeout_ = std::exchange(field::rpc_xprt::idle_timeout(owner_.xprt()), 0);
+		idle_timeout_ = let_idle(0);
 	sessions_.set(sessions_.read() + sessions);
 	awaited_.set(true);
 }
@@ -291,7 +300,7 @@ void ReverseResponder::close(unsigned int sessions) noexcept
 		sessions_.set(sessions_.read() - std::min<unsigned int>(sessions, sessions_.read()));
 		if (sessions_.read() != 0)
 			return;
-		field::rpc_xprt::idle_timeout(owner_.xprt()) = idle_timeout_;
+		let_idle(idle_timeout_);
 		if (in_use_ == 0)
 			return;
 		idle_ = &idle;

@@ -85,6 +85,7 @@ class ReverseResponder {
 	void send_refusal(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] Sent transmit(ReverseRequest &request, const xdr_buf &reply) noexcept RPCORDMA_EXCLUDES(lock_);
 	void recycle(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
+	unsigned long let_idle(unsigned long time) noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;
 	verbs::TransferPool transfers_;

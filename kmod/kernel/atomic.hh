@@ -33,6 +33,13 @@ template <typename T> [[nodiscard]] inline T read_once(const T &value) noexcept
 	return const_cast<const volatile T &>(value);
 }
 
+/// WRITE_ONCE().
+template <typename T> inline void write_once(T &word, std::type_identity_t<T> value) noexcept
+{
+	static_assert(std::is_scalar_v<T>);
+	const_cast<volatile T &>(word) = value;
+}
+
 /// The machine's read-modify-write instructions, as full barriers: `operation` takes the order of C++ that it has to have. What is
 /// called sequentially consistent there is a full barrier on x86. On arm64 what follows may be done before what it stores; the
 /// kernel's own operations there are a release and a barrier behind it.
@@ -70,7 +77,7 @@ template <typename T> class Atomic {
 
 	/// READ_ONCE() and WRITE_ONCE().
 	[[nodiscard]] T read() const noexcept { return read_once(value_); }
-	void set(T value) noexcept { const_cast<volatile T &>(value_) = value; }
+	void set(T value) noexcept { write_once(value_, value); }
 
 	/// smp_load_acquire(): what comes behind it is done after it.
 	[[nodiscard]] T load_acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }

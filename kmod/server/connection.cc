@@ -112,7 +112,7 @@ void Connection::detach() noexcept
 {
 	begin_end();
 	/* Who ends a service finds nothing of it afterwards: neither its device nor the module is in use. */
-	if (field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(xprt())) == 0)
+	if (kernel::read_once(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(xprt()))) == 0)
 		rpcordma_flush_end(ending_.get());
 }
 
