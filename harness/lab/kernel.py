@@ -121,6 +121,12 @@ class Kernel:
         return [CHECKOUT / "scripts" / "root", self.root, "run", *command] if self.root else list(command)
 
     @property
+    def cross(self) -> list[str]:
+        """What make has to be told where this kernel's headers do not say for which machine they are."""
+        is_told = self.root is None and self.architecture != NATIVE
+        return [f"ARCH={self.architecture}", "CROSS_COMPILE=aarch64-linux-gnu-"] if is_told else []
+
+    @property
     def series(self) -> str:
         """The first two numbers of the release: "6.12". A kernel that is not of the usual kind here has it behind that:
         "6.12-arm64-16k"."""

@@ -36,7 +36,7 @@ def build_module(kernel: Kernel) -> None:
         return
     print(f"lab: building rpcordma.ko for {kernel.release}", flush=True)
     built = subprocess.run(kernel.build_command("make", "--no-print-directory", "module", f"KVER={kernel.release}",
-                                                f"KDIR={kernel.headers}"),
+                                                f"KDIR={kernel.headers}", *kernel.cross),
                            cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0 or "warning" in (built.stdout + built.stderr).lower():
         raise LabError(f"the module for {kernel.release} does not build without a warning:\n"
@@ -53,7 +53,8 @@ def guest_module(kernel: Kernel, name: str) -> Path:
     shutil.copytree(sources, directory, dirs_exist_ok=True)
     # Every machine has one of these modules, and nobody says that only one of them is started at a time.
     built = subprocess.run(["flock", directory,
-                            *kernel.build_command("make", "-C", kernel.headers, f"M={directory}", "modules")],
+                            *kernel.build_command("make", "-C", kernel.headers, f"M={directory}", *kernel.cross,
+                                                  "modules")],
                            cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise LabError(f"{file.name} for {kernel.release} does not build:\n"

@@ -5,6 +5,7 @@
 
 #include "client/operations.h"
 #include "client/transport.hh"
+#include "kernel/page.hh"
 
 using namespace rpcordma;
 using client::Transport;

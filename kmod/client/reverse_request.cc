@@ -2,6 +2,7 @@
 #include "client/reverse_request.hh"
 
 #include "client/reverse.hh"
+#include "kernel/page.hh"
 #include "proto/received.hh"
 #include "proto/response.hh"
 

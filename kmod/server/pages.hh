@@ -6,6 +6,7 @@
 
 #include "kernel/heap.hh"
 #include "kernel/kernel.hh"
+#include "kernel/page.hh"
 
 namespace rpcordma::server {
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernel/page.hh"
 #include "kernel/trace.hh"
 #include "server/connection.hh"
 

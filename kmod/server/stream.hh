@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernel/page.hh"
 #include "proto/response.hh"
 #include "proto/segmenting.hh"
 #include "verbs/transfer.hh"

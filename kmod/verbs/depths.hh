@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <expected>
 
+#include "kernel/page.hh"
 #include "proto/segmenting.hh"
 
 namespace rpcordma::verbs {

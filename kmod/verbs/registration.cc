@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernel/page.hh"
 #include "kernel/trace.hh"
 
 namespace rpcordma::verbs {

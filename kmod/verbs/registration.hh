@@ -4,6 +4,7 @@
 
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
+#include "kernel/page.hh"
 #include "kernel/sync.hh"
 #include "proto/segmenting.hh"
 #include "verbs/depths.hh"

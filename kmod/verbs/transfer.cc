@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernel/page.hh"
 #include "proto/segmenting.hh"
 
 namespace rpcordma::verbs {

@@ -6,6 +6,7 @@ place of 7.3 and 6.12. RPCORDMA_TEST_DEVICES="rxe siw" has the test kernel, with
 Debian's kernels.
 """
 
+import functools
 import os
 import signal
 import sys
@@ -45,16 +46,17 @@ def pytest_itemcollected(item: pytest.Function) -> None:
     item.add_marker(pytest.mark.xdist_group(item.callspec.params["machine"]))
 
 
-@pytest.fixture(scope="session")
-def programs() -> None:
+@functools.cache
+def build_programs(architecture: str) -> None:
     """Builds what runs in the guests, before they look at it."""
-    build_peer("program")
-    build_peer("tests")
+    build_peer("program", architecture)
+    build_peer("tests", architecture)
 
 
 @pytest.fixture(scope="session", params=MACHINES)
-def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Solo]:
+def machine(request: pytest.FixtureRequest) -> Iterator[Solo]:
     """The machine, up and serving."""
+    build_programs(kernel_of(request.param).architecture)
     with Solo(kernel_of(request.param), LOG_DIRECTORY / request.param, TRANSPORT, device_of(request.param)) as solo:
         yield solo
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from lab.conformance import CASES
-from lab.peer import PROGRAM, Peer
+from lab.peer import Peer
 from lab.solo import Solo
 
 COUNT = "50"
@@ -106,7 +106,7 @@ def test_without_permission_the_device_is_named(peer: Peer) -> None:
     """Not everybody may open an RDMA device."""
     result = peer.guest.run("chmod 600 /dev/infiniband/*; "
                             "setpriv --reuid nobody --clear-groups "
-                            f"{PROGRAM} ping 10.9.0.1; status=$?; "
+                            f"{peer.program} ping 10.9.0.1; status=$?; "
                             "chmod 666 /dev/infiniband/*; exit $status", check=False)
     assert result.status == NO_CONNECTION
     assert "/dev/infiniband/rdma_cm" in result.stdout
@@ -136,7 +136,7 @@ def test_marks_are_appended(solo: Solo, peer: Peer) -> None:
 def test_single_cases_need_no_source_tree(solo: Solo, peer: Peer) -> None:
     """A copy of the program runs them; a whole suite takes the list of requirements, too."""
     peer.guest.run("mkdir -p /tmp/copy/cases/server; "
-                   f"cp {PROGRAM} /tmp/copy; cp {CASES}/server/null.case /tmp/copy/cases/server")
+                   f"cp {peer.program} /tmp/copy; cp {CASES}/server/null.case /tmp/copy/cases/server")
     alone = peer.guest.run(f"unshare -m sh -c 'mount -t tmpfs none {CASES.parent} && "
                            "/tmp/copy/rpcordma-peer run /tmp/copy/cases/server/null.case "
                            f"--server {solo.ADDRESS} --path /srv/nfs/tmpfs'")
