@@ -15,7 +15,7 @@ out := $(CURDIR)/build/$(KVER)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
-	check-peer check-install check-packages bench fuzz lint format vm compile_commands.json clean help
+	check-peer check-foreign check-install check-packages bench fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/; with ARCH=arm64
 ##                        and KVER= or KDIR= for a kernel of arm64, on another machine
@@ -76,6 +76,11 @@ check:
 check-unit:
 	@scripts/setup unit
 	@scripts/check-unit
+
+## make check-foreign     unit tests, and those of the conformance tester, for arm64 and s390x, under QEMU's user-mode emulation
+check-foreign:
+	@scripts/setup root
+	@scripts/check-foreign
 
 # Other releases of Debian, and arm64; 13-cross is for Linux 7.3 on arm64.
 roots = for root in 13 12-cross 12-arm64 $(if $(filter-out 0,$(FULL)),13-cross); do scripts/root $$root || exit; done
