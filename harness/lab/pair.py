@@ -142,7 +142,11 @@ class Pair(Machines):
                             script(*role)])
 
     def _network(self, mine: str, its: str, number: int) -> list[str]:
+        # With mergeable buffers Linux 7.3's virtio_net has a page pool. Freeing a packet of it then enables softirqs,
+        # also where soft-RoCE does so with interrupts disabled and the lock of a queue pair held (rxe_receiver(), of a
+        # queue pair in the error state). The next packet for the queue pair arrives in such a softirq, and waits for
+        # that lock for ever.
         return ["-netdev", "dgram,id=link,"
                            f"local.type=unix,local.path={self._directory}/{mine}.link,"
                            f"remote.type=unix,remote.path={self._directory}/{its}.link",
-                "-device", f"virtio-net-pci,netdev=link,host_mtu=9000,mac=52:54:00:09:00:0{number}"]
+                "-device", f"virtio-net-pci,netdev=link,host_mtu=9000,mrg_rxbuf=off,mac=52:54:00:09:00:0{number}"]

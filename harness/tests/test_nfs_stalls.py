@@ -8,10 +8,10 @@ from itertools import product
 
 import pytest
 from conftest import Cell
-from expectations import eventually, mounted
+from expectations import MEBIBYTE, eventually, mounted
 from workloads import TRACE, guest_python, small_device, sysctl, traced
 
-from lab import Pair
+from lab import Guest, Pair
 from lab.nfs import OURS, script
 
 # After the storage is well again, each reader has to have read something within so many seconds.
@@ -35,7 +35,8 @@ DEVICE = "/sys/module/small_device/parameters"
 def export_on_a_disk_that_can_stop(pair: Pair) -> Iterator[None]:
     """An export named "stop" on a disk of its own; what nfsd itself has to write is elsewhere.
 
-    The server's kernel does not complain of who waits for that disk.
+    The server's kernel does not complain of who waits for that disk. The file is written, and so cached, page by page:
+    of large blocks Linux 7.3 caches 2 MiB apiece, and cannot drop a piece that some READ uses.
     """
     server = pair.server
     patience = server.read(HUNG_TASK_SECONDS).strip()
@@ -43,12 +44,25 @@ def export_on_a_disk_that_can_stop(pair: Pair) -> Iterator[None]:
     server.run("modprobe -a loop dm_mod && truncate -s 64M /tmp/stop && losetup /dev/loop7 /tmp/stop && "
                "export DM_DISABLE_UDEV=1 && dmsetup create stop --table '0 131072 linear /dev/loop7 0' && "
                "mkfs.ext4 -q /dev/mapper/stop && mkdir /srv/nfs/stop && mount /dev/mapper/stop /srv/nfs/stop && "
-               f"dd if=/dev/urandom of=/srv/nfs/stop/file bs=1M count={FILE_MEBIBYTES} status=none && "
+               f"dd if=/dev/urandom of=/srv/nfs/stop/file bs=4K count={FILE_MEBIBYTES * 256} conv=fsync "
+               "status=none && "
                "exportfs -o ro,insecure,no_subtree_check,sec=sys,fsid=7 '*:/srv/nfs/stop'", timeout=120)
     yield
     server.run("exportfs -u '*:/srv/nfs/stop' && umount /srv/nfs/stop && DM_DISABLE_UDEV=1 dmsetup remove stop && "
                f"losetup -d /dev/loop7 && rm -r /tmp/stop /srv/nfs/stop && echo {patience} >{HUNG_TASK_SECONDS}",
                timeout=120)
+
+
+@contextmanager
+def stopped_disk(server: Guest) -> Iterator[None]:
+    """READs need the disk, and wait for it. What is in use cannot be dropped from the cache; that has to be little."""
+    server.run("DM_DISABLE_UDEV=1 dmsetup suspend --nolockfs --noflush stop && echo 1 >/proc/sys/vm/drop_caches")
+    try:
+        cached = int(server.output(guest_python("cached.py", "/srv/nfs/stop/file")))
+        assert cached < FILE_MEBIBYTES * MEBIBYTE / 2, f"READs get {cached} bytes of the file without the disk"
+        yield
+    finally:
+        server.run("DM_DISABLE_UDEV=1 dmsetup resume stop")
 
 
 @contextmanager
@@ -72,13 +86,10 @@ def assert_readers_go_on(pair: Pair, version: str, readers: int, stall: int, opt
     with mounted(pair, version, export="stop", options=options):
         reading = pair.client.spawn(guest_python("readers.py", "/mnt/file", readers))
         reading.expect("all read", timeout=120)
-        server.run("DM_DISABLE_UDEV=1 dmsetup suspend --nolockfs --noflush stop && echo 1 >/proc/sys/vm/drop_caches")
-        try:
+        with stopped_disk(server):
             reading.expect("all wait", timeout=60)
             time.sleep(stall)
             assert "all go on" not in reading.output, "the disk did not stop"
-        finally:
-            server.run("DM_DISABLE_UDEV=1 dmsetup resume stop")
         resumed = time.monotonic()
         reading.expect("all go on", timeout=SECONDS_TO_GO_ON)
         print(f"{readers} readers went on {time.monotonic() - resumed:.1f} s after a stall of {stall} s")
@@ -113,16 +124,15 @@ def test_tasks_whose_memory_is_not_back_hold_no_other_mount_up(pair: Pair, versi
         reading = client.spawn(guest_python("readers.py", "/mnt/file", READERS_WITHOUT_REPLY))
         reading.expect("all read", timeout=120)
         client.run(f"echo 1 >{DEVICE}/invalidations_lost")
-        server.run("DM_DISABLE_UDEV=1 dmsetup suspend --nolockfs --noflush stop && echo 1 >/proc/sys/vm/drop_caches")
-        try:
-            eventually(client, f"test $(grep -c call_fenced {TRACE}) -ge {TASKS_AT_A_TIME}", 120)
-            client.run(f"echo 0 >{DEVICE}/invalidations_lost")
-            began = time.monotonic()
-            client.run("dd if=/mnt2/file of=/dev/null bs=4K iflag=direct", timeout=SECONDS_TO_STOP / 2)
-            print(f"another mount's file was read within {time.monotonic() - began:.1f} s")
-        finally:
-            client.run(f"echo 0 >{DEVICE}/stop_seconds")
-            server.run("DM_DISABLE_UDEV=1 dmsetup resume stop")
+        with stopped_disk(server):
+            try:
+                eventually(client, f"test $(grep -c call_fenced {TRACE}) -ge {TASKS_AT_A_TIME}", 120)
+                client.run(f"echo 0 >{DEVICE}/invalidations_lost")
+                began = time.monotonic()
+                client.run("dd if=/mnt2/file of=/dev/null bs=4K iflag=direct", timeout=SECONDS_TO_STOP / 2)
+                print(f"another mount's file was read within {time.monotonic() - began:.1f} s")
+            finally:
+                client.run(f"echo 0 >{DEVICE}/stop_seconds")
         reading.expect("all wait", timeout=60)
         reading.expect("all go on", timeout=SECONDS_TO_STOP + 60)
         reading.kill()
