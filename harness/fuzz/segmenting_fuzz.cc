@@ -39,9 +39,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 	while (const auto piece = segmenter.next()) {
 		++pieces;
 		require(piece->pages >= 1 && piece->pages <= most, "a piece keeps its limit");
-		require(piece->length >= 1 && piece->length <= std::uint64_t{piece->pages} * kernel::page_size, "a piece is no "
-													"longer than "
-													"its pages");
+		require(piece->length >= 1 && piece->length <= std::uint64_t{piece->pages} * kernel::page_size,
+			"a piece is no "
+			"longer than "
+			"its pages");
 		require(piece->length <= bytes_left && piece->pages <= pages_left, "nothing is covered twice");
 		bytes_left -= piece->length;
 		pages_left -= piece->pages;

@@ -100,7 +100,8 @@ TEST(Segmenter, LimitOfZeroPages_IsTakenAsOne)
 TEST(Segmenter, PieceLongerThan32Bits_EndsBeforeTheRunThatMakesItSo)
 {
 	const MemoryRun runs[] = {{0, 0xffffff00}, {0, 0xff}, {0, 1}, {0, 0xffffffff}};
-	EXPECT_EQ(divide(runs, {0xffffffff, true}), (Pieces{{most_full_pages + 2, 0xffffffff}, {1, 1}, {most_full_pages + 1, 0xffffffff}}));
+	EXPECT_EQ(divide(runs, {0xffffffff, true}),
+		  (Pieces{{most_full_pages + 2, 0xffffffff}, {1, 1}, {most_full_pages + 1, 0xffffffff}}));
 }
 
 TEST(Segmenter, LargestRun_IsCoveredCompletely)
@@ -113,7 +114,8 @@ TEST(Segmenter, LargestRun_IsCoveredCompletely)
 
 TEST(Segmenter, AnyRuns_AreCoveredExactly)
 {
-	const MemoryRun runs[] = {{0, page}, {1, page - 1}, {1, page}, {page - 1, 1}, {page - 1, 2}, {0, 0}, {17, 30 * page + 576}};
+	const MemoryRun runs[] = {{0, page}, {1, page - 1},	   {1, page}, {page - 1, 1}, {page - 1, 2},
+				  {0, 0},    {17, 30 * page + 576}};
 	std::uint64_t total = 0;
 	std::uint64_t pages = 0;
 	for (const MemoryRun &run : runs) {

@@ -39,8 +39,10 @@ static_assert(IS_MEMBER(struct page **, rq_pages) && IS_MEMBER(struct page **, r
 		      IS_MEMBER(unsigned long, rq_pages_nfree),
 	      "svc_pages.h: a thread's pages are not in one array for Calls and one for Replies");
 #else
-static_assert(IS_MEMBER(struct page *[RPCSVC_MAXPAYLOAD / PAGE_SIZE + 4], rq_pages),
-	      "svc_pages.h: a thread's pages are not in one array for Calls and Replies, of the largest payload and four");
+static_assert(IS_MEMBER(struct page * [RPCSVC_MAXPAYLOAD / PAGE_SIZE + 4], rq_pages), "svc_pages.h: a thread's pages "
+										      "are not in one array for Calls "
+										      "and Replies, of the largest "
+										      "payload and four");
 #endif
 #undef IS_MEMBER
 

@@ -25,7 +25,8 @@ struct MemoryRun {
 	{
 		if (length == 0)
 			return 0;
-		return static_cast<std::uint32_t>((std::uint64_t{offset} + length + kernel::page_size - 1) / kernel::page_size);
+		return static_cast<std::uint32_t>((std::uint64_t{offset} + length + kernel::page_size - 1) /
+						  kernel::page_size);
 	}
 };
 

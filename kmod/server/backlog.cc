@@ -92,8 +92,8 @@ bool Backlog::wants_thread() noexcept
 {
 	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || !may_read()))
 		return false;
-	lacks_thread_ = threads_ >=
-			share_of(kernel::read_once(field::svc_serv::sv_nrthreads(field::svc_xprt::xpt_server(connection_.xprt()))));
+	lacks_thread_ = threads_ >= share_of(kernel::read_once(field::svc_serv::sv_nrthreads(
+					    field::svc_xprt::xpt_server(connection_.xprt()))));
 	return !lacks_thread_;
 }
 

@@ -211,7 +211,8 @@ bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReade
 	const auto next = [&source](std::uint32_t left) { return source.next(left); };
 	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
 		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
-		const std::uint32_t pieces = std::min(segment.length, segment.length / kernel::page_size + most_borders);
+		const std::uint32_t pieces =
+			std::min(segment.length, segment.length / kernel::page_size + most_borders);
 		return connection_.postings().append(segment, verbs::Direction::write, pieces, next, push.transfers);
 	});
 }
