@@ -106,7 +106,7 @@ TEST(Advertised, IsReachedUntilItIsInvalidated)
 	ASSERT_TRUE(fake);
 	Pages pages(5);
 	Rpc rpc(fake);
-	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, 4 * 4096)));
+	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, 4 * page_size)));
 	EXPECT_EQ(rpc.advertised.count(), 3u);
 	EXPECT_EQ(rpc.segments.size(), 3u);
 	EXPECT_TRUE(rpc.peer_reads(0) && rpc.peer_reads(1) && rpc.peer_reads(2));
@@ -127,7 +127,7 @@ TEST(Advertised, WhatThePeerHasInvalidated_IsNotInvalidatedAgain)
 	ASSERT_TRUE(fake);
 	Pages pages(2);
 	Rpc rpc(fake);
-	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, 4096)));
+	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, page_size)));
 	ASSERT_EQ(rpc.advertised.count(), 1u);
 	rpc.peer_invalidates(std::to_underlying(rpc.segments[0].handle));
 	EXPECT_TRUE(rpc.advertised.mark_invalidated(*rpc.message));
@@ -146,7 +146,7 @@ TEST(Advertised, HandleOfAnotherRpc_IsReported)
 	ASSERT_TRUE(fake);
 	Pages pages(2);
 	Rpc rpc(fake);
-	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, 4096)));
+	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, page_size)));
 	rpc.peer_invalidates(std::to_underlying(rpc.segments[0].handle));
 	Advertised other;
 	EXPECT_FALSE(other.mark_invalidated(*rpc.message));
@@ -172,7 +172,7 @@ TEST(Advertised, WithoutMapping_IsTakenBack)
 	Pages pages(5);
 	Rpc rpc(fake);
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_MAP_MR, 2);
-	EXPECT_FALSE(rpc.advertise(Run::of_pages(pages.data(), 100, 4 * 4096)));
+	EXPECT_FALSE(rpc.advertise(Run::of_pages(pages.data(), 100, 4 * page_size)));
 	EXPECT_EQ(rpc.segments.size(), 1u);
 	rpc.advertised.take_back(rpc.pool);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), rpc.own_mappings);

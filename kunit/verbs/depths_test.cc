@@ -24,7 +24,7 @@ constexpr DeviceLimits large{.requests = 32768,
 			     .completions = 4194303,
 			     .elements = 30,
 			     .registrations = 1 << 24,
-			     .registration = {.pages = 257, .gaps = true}};
+			     .registration = {.pages = verbs::most_registration_pages, .gaps = true}};
 
 constexpr DeviceLimits large_but(std::uint32_t DeviceLimits::*limit, std::uint32_t value)
 {
@@ -33,10 +33,16 @@ constexpr DeviceLimits large_but(std::uint32_t DeviceLimits::*limit, std::uint32
 	return device;
 }
 
-constexpr DeviceLimits with_pages(std::uint32_t pages)
+/* What the kernel has for so many pages of 4 KiB. */
+constexpr std::uint32_t pages_of(std::uint32_t small_pages)
+{
+	return small_pages * 4096 / kernel::page_size;
+}
+
+constexpr DeviceLimits with_pages(std::uint32_t small_pages)
 {
 	DeviceLimits device = large;
-	device.registration.pages = pages;
+	device.registration.pages = pages_of(small_pages);
 	return device;
 }
 
@@ -62,7 +68,7 @@ constexpr Device devices[] = {
 	{"FewRequests", large_but(&DeviceLimits::requests, 32), {7, 31, 22, 1}, {23, 31, 31, 16}, 42, 6},
 	/* 11 segments for 1 MiB; two take 90 requests, of which there are 71. */
 	{"SmallRegistrations",
-	 {.requests = 72, .completions = 160, .elements = 1, .registrations = 48, .registration = {32, false}},
+	 {.requests = 72, .completions = 160, .elements = 1, .registrations = 48, .registration = {pages_of(32), false}},
 	 {17, 71, 32, 1},
 	 {63, 71, 71, 1},
 	 24,
@@ -113,15 +119,18 @@ constexpr LargeCalls large_payloads[] = {
 	/* 1025 pages in 4 segments, with head and tail 6; and as many for a Reply. */
 	{"Large", large, 520, 128 * 12, 6, 12, 4 * mebibyte},
 	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), 520, 12, 6, 12, 4 * mebibyte},
+	/* The most segments are 20. */
+	{"16Pages", with_pages(16), 520, 128 * 40, 38, 40, 18 * 16 * 4096 - page},
+#if RPCORDMA_PAGE_SIZE == 4096
 	/* 1025 pages in 18 segments, with head and tail 20. */
 	{"57Pages", with_pages(57), 520, 128 * 40, 20, 40, 4 * mebibyte},
-	/* The most segments are 20. */
 	{"56Pages", with_pages(56), 520, 128 * 40, 20, 40, (18 * 56 - 1) * page},
-	{"16Pages", with_pages(16), 520, 128 * 40, 38, 40, (18 * 16 - 1) * page},
 	{"15Pages", with_pages(15), 520, 128 * 40, 40, 40, (18 * 15 - 1) * page},
+#endif
 	/* 2 * (2 * 3 + 1) requests are for 1 MiB, 18 for one segment more. */
 	{"ShortestQueue", large_but(&DeviceLimits::requests, 17), 16, 12, 3, 3, mebibyte},
-	{"ShortQueue", large_but(&DeviceLimits::requests, 20), 19, 48, 4, 4, 513 * page},
+	{"ShortQueue", large_but(&DeviceLimits::requests, 20), 19, 48, 4, 4,
+	 (2 * verbs::most_registration_pages - 1) * page},
 };
 
 class AnyLargeCalls : public testing::TestWithParam<LargeCalls> {};
@@ -197,7 +206,9 @@ TEST(AnyLength, Requester_StaysWithinTheDevice)
 			ASSERT_TRUE(depths->segments >= 3 && 2 * depths->segments + 1 <= depths->send / 2);
 			ASSERT_TRUE(depths->registrations >= depths->segments);
 			/* Without growth, an RPC with the largest payload, or one with two of 1 MiB if it may be. */
-			const std::uint32_t largest = 2 + (depths->payload / 4096 + 1 + 256) / 257;
+			const std::uint32_t largest =
+				2 + (verbs::pages_of_payload(depths->payload) + verbs::most_registration_pages - 1) /
+					    verbs::most_registration_pages;
 			ASSERT_TRUE(depths->payload >= mebibyte && depths->payload <= load.payload);
 			ASSERT_TRUE(depths->first_registrations >= largest &&
 				    depths->first_registrations >= std::min(depths->segments, 6u));
@@ -258,12 +269,16 @@ TEST(ShortQueues, OfAResponder_AreRefusedWhereTheyWillNotDo)
 	expect_shortest(usual_service, {.requests = 10, .completions = 2 + 9 + 16});
 }
 
-TEST(SmallRegistrations, OfFewerThan16Pages_AreRefused)
+TEST(SmallRegistrations, OfFewerThan15Pages_AreRefused)
 {
+	/* 1 MiB may begin within a page, and has 18 segments at most. */
+	constexpr std::uint32_t least = (verbs::pages_of_payload(mebibyte) + 17) / 18;
 	DeviceLimits device = large;
-	device.registration.pages = 15;
+	device.registration.pages = least;
 	EXPECT_TRUE(depths_for(device, usual_calls).has_value());
-	device.registration.pages = 14;
+	if (least == 1)
+		return;
+	device.registration.pages = least - 1;
 	const auto depths = depths_for(device, usual_calls);
 	ASSERT_FALSE(depths.has_value());
 	EXPECT_TRUE(depths.error() == Lack::pages);

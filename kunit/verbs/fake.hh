@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "kernel/glue.h"
+#include "kernel/page.hh"
 #include "kunit/glue/fake.h"
 #include "verbs/live.hh"
 #include "wire/chunk.hh"
 
 namespace rpcordma::kunit {
+
+using kernel::page_size;
 
 /* A device with more of everything than a test needs. */
 inline constexpr rpcordma_fake_limits roomy = {
@@ -157,7 +160,8 @@ class Pages {
     private:
 	[[nodiscard]] std::byte &at(std::size_t offset) const
 	{
-		return static_cast<std::byte *>(rpcordma_fake_page_address(pages_[offset / 4096]))[offset % 4096];
+		return static_cast<std::byte *>(
+			rpcordma_fake_page_address(pages_[offset / page_size]))[offset % page_size];
 	}
 
 	std::vector<page *> pages_;

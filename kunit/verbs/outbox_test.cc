@@ -28,7 +28,7 @@ class Box final : private Outbox::Listener {
 		, sends(fake, depth)
 		, pages(1)
 	{
-		pages.write(0, pattern(4096));
+		pages.write(0, pattern(page_size));
 		outbox.attach(*sends);
 	}
 	~Box()

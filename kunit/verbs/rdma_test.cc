@@ -42,8 +42,9 @@ struct Shape {
 	u32 piece_length;
 };
 constexpr Shape shapes[] = {
-	{"OneByte", 5, 1, 1},	    {"OnePage", 0, 1, 4096},   {"ThreePieces", 100, 3, 1000},
-	{"TenPieces", 1, 10, 4095}, {"TenPages", 0, 10, 4096},
+	{"OneByte", 5, 1, 1},		{"OnePage", 0, 1, page_size},
+	{"ThreePieces", 100, 3, 1000},	{"TenPieces", 1, 10, page_size - 1},
+	{"TenPages", 0, 10, page_size},
 };
 
 class AnyShape : public testing::TestWithParam<Shape> {};
@@ -61,7 +62,7 @@ TEST_P(AnyShape, Written_IsInThePeersMemory)
 	std::vector<std::byte> content;
 	for (u32 i = 0; i < shape.pieces; i++) {
 		const std::vector<std::byte> piece = pattern(shape.piece_length, i);
-		pages.write(i * 4096 + shape.offset, piece);
+		pages.write(i * page_size + shape.offset, piece);
 		content.insert(content.end(), piece.begin(), piece.end());
 		transfer.add({pages[i], shape.offset, shape.piece_length});
 	}
@@ -92,7 +93,7 @@ TEST_P(AnyShape, Read_IsInOurMemory)
 	EXPECT_EQ(sends.failures, 0u);
 	for (u32 i = 0; i < shape.pieces; i++) {
 		const auto expected = std::span(content).subspan(i * shape.piece_length, shape.piece_length);
-		EXPECT_EQ(pages.read(i * 4096 + shape.offset, shape.piece_length), copy_of(expected)) << i;
+		EXPECT_EQ(pages.read(i * page_size + shape.offset, shape.piece_length), copy_of(expected)) << i;
 	}
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 }
@@ -103,7 +104,7 @@ TEST(Written, MemoryThatFollows_IsOnePiece)
 	ASSERT_TRUE(fake);
 	Sends sends(fake, depth);
 	Pages pages(2);
-	pages.write(0, pattern(4096));
+	pages.write(0, pattern(page_size));
 	Transfer transfer;
 	ASSERT_TRUE(transfer.begin(by(fake, Direction::write), 4, kernel::GFP_KERNEL));
 	/* Not at the end of a page, not at the beginning of one, and another page altogether. */
@@ -124,9 +125,9 @@ TEST(Written, MuchThatFollows_IsNoPieceLargerThanBounceBuffersAre)
 	const kernel::Block block(size, kernel::GFP_KERNEL);
 	ASSERT_TRUE(block);
 	Transfer transfer;
-	ASSERT_TRUE(transfer.begin(by(fake, Direction::write), size / 4096, kernel::GFP_KERNEL));
-	for (u32 at = 0; at < size; at += 4096)
-		transfer.add({rpcordma_page_of(block.data() + at), 0, 4096});
+	ASSERT_TRUE(transfer.begin(by(fake, Direction::write), size / page_size, kernel::GFP_KERNEL));
+	for (u32 at = 0; at < size; at += page_size)
+		transfer.add({rpcordma_page_of(block.data() + at), 0, page_size});
 	ASSERT_EQ(transfer.prepare(), 0);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 2u);
 	transfer.finish();
@@ -234,7 +235,7 @@ TEST_P(AnyCut, Transfers_FollowOneAnother)
 	std::vector<std::byte> content;
 	for (u32 i = 0; i < pieces; i++) {
 		const std::vector<std::byte> piece = pattern(length, i);
-		pages.write(i * 4096 + 8, piece);
+		pages.write(i * page_size + 8, piece);
 		content.insert(content.end(), piece.begin(), piece.end());
 	}
 	TransferPool pool;

@@ -136,16 +136,16 @@ struct Memory {
 };
 constexpr Memory memories[] = {
 	{"OneByte", roomy, 0, 1, 1},
-	{"LastByteOfAPage", roomy, 4095, 1, 1},
-	{"OnePage", roomy, 0, 4096, 1},
-	{"OverAPageBoundary", roomy, 4000, 200, 1},
-	{"TenPages", roomy, 0, 40960, 1},
-	{"TenPagesAndSome", roomy, 123, 40960, 1},
-	{"OddEnd", roomy, 1, 8191, 1},
-	{"SmallDeviceOnePage", small, 0, 4096, 1},
-	{"SmallDeviceTwoPages", small, 100, 4096, 1},
-	{"SmallDeviceFivePages", small, 4095, 4 * 4096 - 1, 3},
-	{"GapsDeviceTenPages", with_gaps, 17, 40000, 2},
+	{"LastByteOfAPage", roomy, page_size - 1, 1, 1},
+	{"OnePage", roomy, 0, page_size, 1},
+	{"OverAPageBoundary", roomy, page_size - 96, 200, 1},
+	{"TenPages", roomy, 0, 10 * page_size, 1},
+	{"TenPagesAndSome", roomy, 123, 10 * page_size, 1},
+	{"OddEnd", roomy, 1, 2 * page_size - 1, 1},
+	{"SmallDeviceOnePage", small, 0, page_size, 1},
+	{"SmallDeviceTwoPages", small, 100, page_size, 1},
+	{"SmallDeviceFivePages", small, page_size - 1, 4 * page_size - 1, 3},
+	{"GapsDeviceTenPages", with_gaps, 17, 9 * page_size + 3136, 2},
 };
 
 class AnyMemory : public testing::TestWithParam<Memory> {};
@@ -178,7 +178,7 @@ TEST_P(AnyMemory, Advertised_IsWrittenByThePeer)
 	Fake fake(memory.limits);
 	ASSERT_TRUE(fake);
 	Pages pages(12);
-	pages.write(0, pattern(12 * 4096, 9));
+	pages.write(0, pattern(12 * page_size, 9));
 	Pool pool(fake, 8);
 	ASSERT_TRUE(pool->prepare(4));
 	const Run run = Run::of_pages(pages.data(), memory.offset, memory.length);
@@ -190,7 +190,7 @@ TEST_P(AnyMemory, Advertised_IsWrittenByThePeer)
 	EXPECT_FALSE(pool.peer_writes(content));
 	pool.give_back();
 	EXPECT_EQ(pages.read(memory.offset, memory.length), content);
-	const std::vector<std::byte> around = pattern(12 * 4096, 9);
+	const std::vector<std::byte> around = pattern(12 * page_size, 9);
 	for (const u32 at : {memory.offset - 1, memory.offset + memory.length}) {
 		if (at < around.size())
 			EXPECT_EQ(pages.read(at, 1)[0], around[at]) << at;
@@ -199,6 +199,9 @@ TEST_P(AnyMemory, Advertised_IsWrittenByThePeer)
 	EXPECT_EQ(pool.failures(), 0u);
 }
 
+/* More than a page. */
+constexpr u32 middle = page_size + 904;
+
 TEST(Runs, OnADeviceWithGaps_ShareARegistration)
 {
 	Fake fake(with_gaps);
@@ -206,13 +209,13 @@ TEST(Runs, OnADeviceWithGaps_ShareARegistration)
 	Pages pages(4);
 	Pool pool(fake, 8);
 	ASSERT_TRUE(pool->prepare(4));
-	const std::vector<std::byte> content = pattern(300 + 5000 + 77);
+	const std::vector<std::byte> content = pattern(300 + middle + 77);
 	const kernel::Block head(512, kernel::GFP_KERNEL);
 	const kernel::Block tail(512, kernel::GFP_KERNEL);
 	std::copy_n(content.begin(), 300, head.data());
-	pages.write(10, std::span(content).subspan(300, 5000));
-	std::copy_n(content.begin() + 5300, 77, tail.data());
-	const Run runs[] = {Run::of_bytes(head.data(), 300), Run::of_pages(pages.data(), 10, 5000),
+	pages.write(10, std::span(content).subspan(300, middle));
+	std::copy_n(content.begin() + 300 + middle, 77, tail.data());
+	const Run runs[] = {Run::of_bytes(head.data(), 300), Run::of_pages(pages.data(), 10, middle),
 			    Run::of_bytes(tail.data(), 77)};
 	pool.advertise(runs, Access::read);
 	EXPECT_EQ(pool.taken.size(), 1u);
@@ -227,11 +230,11 @@ TEST(Runs, OnADeviceWithoutGaps_HaveARegistrationEach)
 	Pages pages(4);
 	Pool pool(fake, 8);
 	ASSERT_TRUE(pool->prepare(4));
-	const std::vector<std::byte> content = pattern(300 + 5000);
+	const std::vector<std::byte> content = pattern(300 + middle);
 	const kernel::Block head(512, kernel::GFP_KERNEL);
 	std::copy_n(content.begin(), 300, head.data());
-	pages.write(4096 + 10, std::span(content).subspan(300));
-	const Run runs[] = {Run::of_bytes(head.data(), 300), Run::of_pages(pages.data(), 4096 + 10, 5000)};
+	pages.write(page_size + 10, std::span(content).subspan(300));
+	const Run runs[] = {Run::of_bytes(head.data(), 300), Run::of_pages(pages.data(), page_size + 10, middle)};
 	pool.advertise(runs, Access::read);
 	EXPECT_EQ(pool.taken.size(), 2u);
 	EXPECT_EQ(pool.peer_reads(), content);
@@ -266,7 +269,7 @@ TEST(Offset, SaysOfTheAddressWhatItHasWithinAPage)
 	Pages pages(3);
 	Pool pool(fake, 1);
 	ASSERT_TRUE(pool->prepare(1));
-	const Run run = Run::of_pages(pages.data(), 123, 8192);
+	const Run run = Run::of_pages(pages.data(), 123, 2 * page_size);
 	pool.advertise({&run, 1}, Access::read);
 	EXPECT_EQ(pool.segments().front().offset, 123u);
 	pool.invalidate();
@@ -303,22 +306,22 @@ TEST(Map, WithoutMapping_HoldsNothing)
 	Pool pool(fake, 1);
 	ASSERT_TRUE(pool->prepare(1));
 	ASSERT_TRUE(pool->take(1, pool.taken));
-	const Run run = Run::of_pages(pages.data(), 0, 4 * 4096);
+	const Run run = Run::of_pages(pages.data(), 0, 4 * page_size);
 	for (const auto verb : {RPCORDMA_FAKE_DMA_MAP, RPCORDMA_FAKE_MAP_MR}) {
 		PageCursor cursor({&run, 1});
 		rpcordma_fake_fail(fake, verb, 1);
-		EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read), Mapped::not_now);
+		EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * page_size}, Access::read), Mapped::not_now);
 		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 		EXPECT_EQ(live_objects.mapped_pages.read(), 0);
 	}
 	/* In the middle of the list. */
 	PageCursor cursor({&run, 1});
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_DMA_MAP, 3);
-	EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * 4096}, Access::read), Mapped::not_now);
+	EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * page_size}, Access::read), Mapped::not_now);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 	/* And a failure leaves nothing behind. */
 	PageCursor again({&run, 1});
-	EXPECT_EQ(pool.taken.front()->map(again, {4, 4 * 4096}, Access::read), Mapped::yes);
+	EXPECT_EQ(pool.taken.front()->map(again, {4, 4 * page_size}, Access::read), Mapped::yes);
 	EXPECT_EQ(live_objects.mapped_pages.read(), 4);
 }
 
@@ -343,14 +346,14 @@ TEST(Map, OfFewerPagesThanBefore_IsOfThoseOnly)
 	Fake fake;
 	ASSERT_TRUE(fake);
 	Pages pages(8);
-	pages.write(0, pattern(8 * 4096));
+	pages.write(0, pattern(8 * page_size));
 	Pool pool(fake, 1);
 	ASSERT_TRUE(pool->prepare(1));
-	for (const u32 length : {8u * 4096, 4096u, 3u * 4096, 100u}) {
+	for (const u32 length : {8 * page_size, page_size, 3 * page_size, 100u}) {
 		const Run run = Run::of_pages(pages.data(), 0, length);
 		pool.advertise({&run, 1}, Access::read);
 		EXPECT_EQ(pool.peer_reads().size(), length);
-		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), (length + 4095) / 4096);
+		EXPECT_EQ(rpcordma_fake_dma_mappings(fake), (length + page_size - 1) / page_size);
 		pool.invalidate();
 		pool.give_back();
 	}
@@ -520,7 +523,7 @@ constexpr rpcordma_fake_limits device_of(u32 pages, bool gaps)
 }
 constexpr Device devices[] = {{"OnePage", device_of(1, false), 1},
 			      {"SixteenPages", device_of(16, false), 16},
-			      {"MorePagesThanAnybodyNeeds", device_of(4096, false), 257},
+			      {"MorePagesThanAnybodyNeeds", device_of(4096, false), verbs::most_registration_pages},
 			      {"Gaps", device_of(16, true), 16}};
 
 class AnyDevice : public testing::TestWithParam<Device> {};
