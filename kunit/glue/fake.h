@@ -91,7 +91,7 @@ bool rpcordma_fake_peer_write(struct rpcordma_fake *fake, u32 handle, u64 offset
 void *rpcordma_fake_remote(struct rpcordma_fake *fake);
 #define RPCORDMA_FAKE_REMOTE_OFFSET 0x7000000
 #define RPCORDMA_FAKE_REMOTE_HANDLE 0x1234
-#define RPCORDMA_FAKE_REMOTE_SIZE 65536
+#define RPCORDMA_FAKE_REMOTE_SIZE 0x100000
 
 /* Memory for payloads. */
 struct page *rpcordma_fake_page(void);

@@ -46,6 +46,13 @@ constexpr DeviceLimits with_pages(std::uint32_t small_pages)
 	return device;
 }
 
+/* Four per credit, or the Writes of four Replies of 1 MiB, whose data may begin within a page, and have a head and a tail. */
+constexpr std::uint32_t service_queue(std::uint32_t elements)
+{
+	const std::uint32_t pieces = verbs::pages_of_payload(mebibyte) + 2;
+	return std::max(4 * usual_service.credits, 4 * ((pieces + elements - 1) / elements));
+}
+
 /* What is there, and what comes of it: credits, send queue, receive queue, elements. */
 struct Device {
 	const char *name;
@@ -60,8 +67,8 @@ struct Device {
  * queue is 15 beyond the credits. A responder's are 4 per credit, or four Replies' Writes; and 8 beyond the credits. */
 constexpr Device devices[] = {
 	{"Large", large, {128, 520, 143, 1}, {64, 256, 72, 16}, 768, 6},
-	{"FewElements", large_but(&DeviceLimits::elements, 3), {128, 520, 143, 1}, {64, 348, 72, 3}, 768, 6},
-	{"NoElements", large_but(&DeviceLimits::elements, 0), {128, 520, 143, 1}, {64, 1036, 72, 1}, 768, 6},
+	{"FewElements", large_but(&DeviceLimits::elements, 3), {128, 520, 143, 1}, {64, service_queue(3), 72, 3}, 768, 6},
+	{"NoElements", large_but(&DeviceLimits::elements, 0), {128, 520, 143, 1}, {64, service_queue(1), 72, 1}, 768, 6},
 	{"FewRegistrations", large_but(&DeviceLimits::registrations, 48), {128, 520, 143, 1}, {64, 256, 72, 16}, 24, 6},
 	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), {128, 520, 143, 1}, {64, 256, 72, 16}, 6, 6},
 	{"FewCompletions", large_but(&DeviceLimits::completions, 160), {27, 116, 42, 1}, {64, 86, 72, 16}, 162, 6},
