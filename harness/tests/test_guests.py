@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from conftest import LOG_DIRECTORY
+from workloads import TRACE, TRACING
 
 from lab import Guest, Hardware, Pair, WrongClock
 from lab.accel import acceleration
@@ -62,6 +63,20 @@ def test_a_machine_whose_clock_is_wrong_is_started_anew(pair: Pair, capsys: pyte
     finally:
         guest.kill()
     assert capsys.readouterr().out.count("the machine is started anew") == 1
+
+
+def test_packets_that_arrive_are_of_no_page_pool(pair: Pair) -> None:
+    """soft-RoCE would deadlock when it frees them: Documentation/testing.rst says where."""
+    client = pair.client
+    client.run(f"echo 'page_pool_*' >{TRACING}/set_ftrace_filter && echo >{TRACE} && "
+               f"echo function >{TRACING}/current_tracer")
+    # Nobody listens there, and the server's kernel says so.
+    answer = client.run(f"bash -c 'exec 3<>/dev/udp/{pair.SERVER_ADDRESS}/9 && echo >&3 && read -t 30 -u 3' 2>&1",
+                        check=False).stdout
+    called = client.output(f"grep -v '^#' {TRACE} || true")
+    client.run(f"echo nop >{TRACING}/current_tracer && echo >{TRACING}/set_ftrace_filter")
+    assert "Connection refused" in answer, answer
+    assert called == ""
 
 
 def qemu_version() -> tuple[int, ...]:
