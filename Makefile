@@ -6,8 +6,10 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
 # ARCH=arm64 on a machine of another kind: the kernel's build then takes the compiler whose name begins so.
-ifeq ($(ARCH)/$(filter-out aarch64,$(shell uname -m)),arm64/$(shell uname -m))
+ifeq ($(ARCH),arm64)
+ifneq ($(shell uname -m),aarch64)
 export CROSS_COMPILE ?= aarch64-linux-gnu-
+endif
 endif
 
 out := $(CURDIR)/build/$(KVER)

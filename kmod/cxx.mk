@@ -20,7 +20,7 @@ cxx-dialect += -fno-gnu-unique -fno-reorder-blocks-and-partition \
 	       --param=max-inline-insns-single=200 --param=inline-min-speedup=15
 endif
 
-# GCC for arm64 makes calls of atomic operations, of functions that look for what the processor can, in libgcc.
+# GCC for arm64 would call functions of libgcc for atomic operations, which the kernel does not have.
 cxx-dialect += $(if $(CONFIG_ARM64),-mno-outline-atomics)
 
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \

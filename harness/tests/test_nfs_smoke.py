@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 from conftest import Cell
 from expectations import MEBIBYTE, mounted, rdma_resources
+from workloads import TRACE, TRACING
 
 from lab import Pair
 from lab.nfs import OURS, STOCK
 
 EXPORTED = "/srv/nfs/tmpfs"
-TRACING = "/sys/kernel/tracing"
 # So many at once write and read the small files, beside the large one.
 WRITERS = 4
 
@@ -74,12 +74,11 @@ def test_files_large_and_small_travel_each_way(pair: Pair, cell: Cell, full: boo
 @pytest.mark.once_per_pair
 def test_functions_of_the_module_can_be_traced(pair: Pair) -> None:
     """Those of C++ and of C, by the kernel's function tracer, while an RPC passes through them."""
-    pair.client.run(f"mountpoint -q {TRACING} || mount -t tracefs tracefs {TRACING}; cd {TRACING}; "
-                    "echo ':mod:rpcordma' >set_ftrace_filter; echo function >current_tracer")
+    pair.client.run(f"cd {TRACING} && echo ':mod:rpcordma' >set_ftrace_filter && echo function >current_tracer")
     try:
         with mounted(pair, "4.2"):
             pair.client.run("ls /mnt")
-        traced = pair.client.output(f"cat {TRACING}/trace", timeout=120)
+        traced = pair.client.output(f"cat {TRACE}", timeout=120)
     finally:
         pair.client.run(f"cd {TRACING}; echo nop >current_tracer; echo >set_ftrace_filter; echo >trace")
     assert re.search(r": _ZN8rpcordma6client\w+ <-", traced), traced
