@@ -216,6 +216,8 @@ void Connector::useful() noexcept
 {
 	useful_.set(true);
 	owner_.negotiator().confirmed();
+	/* The delay that xprt_reconnect_backoff() makes longer. */
+	kernel::write_once(field::rpc_xprt::reestablish_timeout(xprt_), 0);
 	kernel::Guard guard(lock_);
 	reconnection_.replied();
 }

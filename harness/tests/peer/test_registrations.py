@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from conftest import LOG_DIRECTORY, TEST_DEVICES, TRANSPORT, kernel_of
+from conftest import LOG_DIRECTORY, TEST_DEVICES, TRANSPORT, build_programs, kernel_of
 
 from lab.conformance import run_side
 from lab.module import guest_module
@@ -23,9 +23,11 @@ NONE_LEFT = -11
 
 
 @pytest.fixture(scope="module", params=["linux6.12"])
-def machine(request: pytest.FixtureRequest, programs: None) -> Iterator[Solo]:
+def machine(request: pytest.FixtureRequest) -> Iterator[Solo]:
     """The machine, up and serving."""
-    with Solo(kernel_of(request.param), LOG_DIRECTORY / "registrations", TRANSPORT, BY_REGISTRATION) as solo:
+    kernel = kernel_of(request.param)
+    build_programs(kernel.architecture)
+    with Solo(kernel, LOG_DIRECTORY / "registrations", TRANSPORT, BY_REGISTRATION) as solo:
         yield solo
 
 
