@@ -45,8 +45,8 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--protocol", type=int, choices=[1, 2], metavar="1|2",
                         help="the highest version of RPC-over-RDMA with our module, which is measured with both "
                         "where nothing is said")
-    parser.add_argument("--inline", type=int, default=4096, metavar="BYTES",
-                        help="inline thresholds of client and server (default: 4096, as in-tree)")
+    parser.add_argument("--inline", type=int, metavar="BYTES",
+                        help="inline thresholds of client and server (default: each module's own: 16384, in-tree 4096)")
     parser.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
     parser.add_argument("--functions", type=int, default=0, metavar="N",
                         help="also show, for each row, the N functions that differ most, and the modules")
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = arguments.json or CHECKOUT / "build" / "bench" / f"{stamp}.json"
     report.write(path, report.document(rows, sides, comparisons, benchmark.identities, kernel, settings))
     print(f"thousand guest instructions per operation, Linux {kernel.release}, one processor, inline thresholds "
-          f"{arguments.inline}, {arguments.rounds} rounds")
+          f"{arguments.inline or 'of each module'}, {arguments.rounds} rounds")
     for number, side in enumerate(sides, 1):
         print(f"{number} {side.name}: {benchmark.identities[side.name]}")
     print(f"\n{report.table(rows, sides, comparisons)}\n\nall figures: {path}")

@@ -27,16 +27,16 @@ def instruction_counting(board: Board) -> list[str]:
     return ["-accel", "tcg,thread=single", "-cpu", board.counted_processor, "-icount", "shift=0,sleep=off"]
 
 
-def sysctls(inline: int) -> dict[str, int]:
-    """What is set for both modules: the in-tree one's defaults, but for the sizes that are asked for."""
-    return {
+def sysctls(inline: int | None) -> dict[str, int]:
+    """What is set for both modules: the in-tree one's defaults, but each its own inline thresholds where none are asked for."""
+    settings = {
         "rdma_slot_table_entries": 128,
-        "rdma_max_inline_read": inline,
-        "rdma_max_inline_write": inline,
-        "svc_rdma/max_req_size": inline,
         "svc_rdma/max_requests": 64,
         "svc_rdma/max_outbound_read_requests": 16,
     }
+    if inline is not None:
+        settings |= dict.fromkeys(("rdma_max_inline_read", "rdma_max_inline_write", "svc_rdma/max_req_size"), inline)
+    return settings
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ void Connector::drop() noexcept
 	kernel::Owned<verbs::Endpoint> old;
 	{
 		kernel::Guard guard(lock_);
-		registrations_of_past_connections_ += endpoint_->registrations().size();
+		registrations_of_past_connections_ += endpoint_->registrations().made();
 		old = std::move(endpoint_);
 	}
 	rpcordma_trace_disconnected(owner_.peer(), owner_.outstanding().count());
@@ -245,7 +245,7 @@ proto::InlineThresholds Connector::thresholds() noexcept
 unsigned long Connector::registrations_made() noexcept
 {
 	kernel::Guard guard(lock_);
-	return registrations_of_past_connections_ + (endpoint_ ? endpoint_->registrations().size() : 0);
+	return registrations_of_past_connections_ + (endpoint_ ? endpoint_->registrations().made() : 0);
 }
 
 } // namespace rpcordma::client

@@ -44,7 +44,6 @@ Outstanding::Outstanding(Transport &owner) noexcept
 Outstanding::~Outstanding()
 {
 	rpc_destroy_wait_queue(sleepers_.get());
-	free_.delete_all();
 }
 
 int Outstanding::allocate(rpc_rqst *rqst) noexcept
@@ -53,7 +52,7 @@ int Outstanding::allocate(rpc_rqst *rqst) noexcept
 	Request *request;
 	{
 		kernel::Guard guard(lock_);
-		request = free_.pop_front();
+		request = free_.take();
 	}
 	if (!request)
 		request = new (gfp) Request(*this);
@@ -62,7 +61,7 @@ int Outstanding::allocate(rpc_rqst *rqst) noexcept
 	if (request->lend_buffers(rqst, gfp))
 		return 0;
 	kernel::Guard guard(lock_);
-	free_.push_front(*request);
+	free_.put(*request);
 	return -kernel::ENOMEM;
 }
 
@@ -75,7 +74,7 @@ void Outstanding::release(rpc_rqst *rqst) noexcept
 	{
 		kernel::Guard guard(lock_);
 		abandon(request);
-		free_.push_front(request);
+		free_.put(request);
 	}
 	/* A Call that waits for a credit may have to see that none comes back. */
 	owner_.room();
@@ -228,6 +227,18 @@ void Outstanding::await_another(Request &request) noexcept
 	kernel::Guard guard(lock_);
 	request.withdraw_offer();
 	progress_of(request).state = State::sent;
+}
+
+bool Outstanding::trim() noexcept
+{
+	kernel::List<Request> unneeded;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		is_more = free_.give_up(unneeded);
+	}
+	unneeded.delete_all();
+	return is_more;
 }
 
 void Outstanding::sweep() noexcept

@@ -6,6 +6,7 @@
 
 #include "client/request.hh"
 #include "kernel/list.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "proto/credits.hh"
 #include "proto/received.hh"
@@ -87,6 +88,8 @@ class Outstanding {
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The Call waits for another Reply, and offers it no memory. Context: a completion. */
 	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Frees what has not been needed since the last call. Return: whether another call may free more. Context: process. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back all memory that the peer could reach. The queue pair is drained. Context: the send lock. */
 	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -107,7 +110,7 @@ class Outstanding {
 	Transport &owner_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_OUTSTANDING};
 	/* For the next RPCs. */
-	kernel::List<Request> free_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<Request> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* Those with memory that the peer may reach. */
 	kernel::List<Request> advertising_ RPCORDMA_GUARDED_BY(lock_);
 	proto::Credits credits_ RPCORDMA_GUARDED_BY(lock_){1};

@@ -53,6 +53,7 @@ class Transport final : public verbs::Endpoint::User {
     private:
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
 	void lost() noexcept override;
+	bool trim() noexcept override { return outstanding_.trim(); }
 
 	Counted counted_{live_objects.transports};
 	rpc_xprt *const xprt_;

@@ -2,6 +2,7 @@
 /// What two peers agree on when a connection is set up, and what a failed attempt means.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -15,6 +16,14 @@ namespace rpcordma::proto {
 [[nodiscard]] constexpr std::uint32_t least_threshold(wire::Version version) noexcept
 {
 	return version == wire::Version::one ? RPCRDMA_V1_DEFAULT_INLINE : RPCRDMA_V2_DEFAULT_INLINE;
+}
+
+/// The size of Receives, in bytes, where this end takes up to `own` and both have agreed on a threshold of `agreed`. A peer
+/// that sends no private data may be set up for more than it then promises: what every peer of version 2 supports costs little.
+[[nodiscard]] constexpr std::uint32_t receive_size(std::uint32_t own, std::uint32_t agreed,
+						   wire::Version highest) noexcept
+{
+	return std::max({least_threshold(highest), agreed, std::min<std::uint32_t>(own, RPCRDMA_V2_DEFAULT_INLINE)});
 }
 
 /// What holds for the life of one connection (RFC 8797, 4).

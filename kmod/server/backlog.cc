@@ -25,12 +25,6 @@ Backlog::Backlog(Connection &connection) noexcept
 {
 }
 
-Backlog::~Backlog()
-{
-	free_calls_.delete_all();
-	free_pulls_.delete_all();
-}
-
 void Backlog::begin(std::uint32_t most_credits, std::uint32_t most_reading) noexcept
 {
 	kernel::Guard guard(lock_);
@@ -125,7 +119,7 @@ ServedCall *Backlog::make_call(const proto::Call &message, verbs::ReceiveBuffer 
 	{
 		kernel::Guard guard(lock_);
 		grants_.requested(message.credits);
-		call = free_calls_.pop_front();
+		call = free_calls_.take();
 	}
 	if (!call)
 		call = new (kernel::GFP_KERNEL) ServedCall(connection_);
@@ -149,7 +143,7 @@ void Backlog::release(ServedCall &call) noexcept
 			grants_.done();
 		if (call.is_served)
 			is_wanted = leave_locked();
-		free_calls_.push_front(call);
+		free_calls_.put(call);
 	}
 	if (is_wanted)
 		svc_xprt_enqueue(connection_.xprt());
@@ -167,7 +161,7 @@ Pull *Backlog::make_pull(ServedCall &call) noexcept
 	Pull *pull;
 	{
 		kernel::Guard guard(lock_);
-		pull = free_pulls_.pop_front();
+		pull = free_pulls_.take();
 	}
 	if (!pull)
 		pull = new (kernel::GFP_KERNEL) Pull([](verbs::Signal &signal) noexcept {
@@ -191,7 +185,7 @@ bool Backlog::begin_read(Pull &pull) noexcept
 		return true;
 	}
 	waiting_.push_back(*pull.call);
-	free_pulls_.push_front(pull);
+	free_pulls_.put(pull);
 	return false;
 }
 
@@ -207,7 +201,7 @@ void Backlog::pulled(Pull &pull) noexcept
 void Backlog::keep(Pull &pull) noexcept
 {
 	kernel::Guard guard(lock_);
-	free_pulls_.push_front(pull);
+	free_pulls_.put(pull);
 }
 
 bool Backlog::is_reading() noexcept
@@ -238,6 +232,22 @@ std::uint32_t Backlog::settle(bool is_outstanding) noexcept
 	if (is_covered)
 		grants_.announced(credits);
 	return grants_.in_force();
+}
+
+bool Backlog::trim() noexcept
+{
+	kernel::List<ServedCall> calls;
+	kernel::List<Pull> pulls;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		is_more = grants_.look_back();
+		is_more |= free_calls_.give_up(calls);
+		is_more |= free_pulls_.give_up(pulls);
+	}
+	calls.delete_all();
+	pulls.delete_all();
+	return is_more;
 }
 
 std::uint32_t Backlog::clear() noexcept

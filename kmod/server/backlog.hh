@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel/list.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "proto/grants.hh"
 #include "proto/reverse.hh"
@@ -23,7 +24,6 @@ inline constexpr std::uint32_t least_spare = proto::receives_for_reverse_replies
 class Backlog {
     public:
 	explicit Backlog(Connection &connection) noexcept;
-	~Backlog();
 	/* Before the first message. `most_credits` is the largest grant, `most_reading` the number of Calls that are read at
 	 * a time, of 1 MiB each or fewer that are larger; both are at least 1. */
 	void begin(std::uint32_t most_credits, std::uint32_t most_reading) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -72,6 +72,10 @@ class Backlog {
 	 * Return: the credits that it is to grant. The Receives for them are posted. */
 	[[nodiscard]] std::uint32_t settle(bool is_outstanding) noexcept RPCORDMA_EXCLUDES(lock_);
 
+	/* Frees what has not been needed since the last call, and has the next Replies grant less where less was used. Process
+	 * context.
+	 * Return: whether another call may free more. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The end: nothing completes any more, and no thread is inside.
 	 * Return: how many Calls have no answer. */
 	std::uint32_t clear() noexcept RPCORDMA_EXCLUDES(lock_);
@@ -105,8 +109,8 @@ class Backlog {
 	/* Whether there was work for one more when these were all that the connection may have. */
 	bool lacks_thread_ RPCORDMA_GUARDED_BY(lock_) = false;
 	/* Kept for the next RPCs. */
-	kernel::List<ServedCall> free_calls_ RPCORDMA_GUARDED_BY(lock_);
-	kernel::List<Pull> free_pulls_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<ServedCall> free_calls_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<Pull> free_pulls_ RPCORDMA_GUARDED_BY(lock_);
 };
 
 } // namespace rpcordma::server

@@ -189,6 +189,14 @@ void Connection::lost() noexcept
 		begin_end();
 }
 
+bool Connection::trim() noexcept
+{
+	const bool has_calls = calls_.backlog().trim();
+	const bool has_replies = replies_.trim();
+	const bool has_transfers = postings_.trim();
+	return has_calls || has_replies || has_transfers;
+}
+
 void Connection::room() noexcept
 {
 	postings_.completed();

@@ -69,6 +69,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void lost() noexcept override;
 	void room() noexcept override;
 	void established() noexcept override;
+	bool trim() noexcept override;
 
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;

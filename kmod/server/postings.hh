@@ -49,6 +49,8 @@ class Postings final : private verbs::Outbox::Listener {
 	}
 	/* Something has been posted that the requester owes an answer to. */
 	void watch() noexcept;
+	/* As verbs::TransferPool::trim(). */
+	bool trim() noexcept { return transfers_.trim(); }
 	/* The end: nothing completes any more. */
 	void clear() noexcept;
 

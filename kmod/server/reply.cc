@@ -46,11 +46,6 @@ Replies::Replies(Connection &connection) noexcept
 {
 }
 
-Replies::~Replies()
-{
-	free_.delete_all();
-}
-
 void Replies::add_item(svc_rqst *rqst, proto::Item item) noexcept
 {
 	auto &call = *static_cast<ServedCall *>(field::svc_rqst::rq_xprt_ctxt(rqst));
@@ -165,7 +160,7 @@ Push *Replies::make_push(wire::Xid xid) noexcept
 {
 	const auto take = [this](Push *made) noexcept {
 		kernel::Guard guard(lock_);
-		Push *const push = made ? made : free_.pop_front();
+		Push *const push = made ? made : free_.take();
 		if (push)
 			pushing_.push_back(*push);
 		return push;
@@ -217,6 +212,18 @@ bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReade
 	});
 }
 
+bool Replies::trim() noexcept
+{
+	kernel::List<Push> unneeded;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		is_more = free_.give_up(unneeded);
+	}
+	unneeded.delete_all();
+	return is_more;
+}
+
 /* In the context of the completion queue. */
 void Replies::pushed(Push &push) noexcept
 {
@@ -225,7 +232,7 @@ void Replies::pushed(Push &push) noexcept
 	{
 		kernel::Guard guard(lock_);
 		pushing_.remove(push);
-		free_.push_front(push);
+		free_.put(push);
 	}
 	connection_.postings().room();
 }

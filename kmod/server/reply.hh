@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel/list.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "server/served_call.hh"
 
@@ -14,7 +15,6 @@ class StreamReader;
 class Replies {
     public:
 	explicit Replies(Connection &connection) noexcept;
-	~Replies();
 
 	/* sunrpc's xpo_result_payload(): names a DDP-eligible item of the Reply. */
 	static void add_item(svc_rqst *rqst, proto::Item item) noexcept;
@@ -28,6 +28,8 @@ class Replies {
 	void refuse(const proto::Refused &message, bool is_outstanding) noexcept;
 	/* Answers an optional message, which counts as an unanswered Call. May sleep. */
 	void answer(const proto::Option &option) noexcept;
+	/* Frees what has not been needed since the last call. Return: whether another call may free more. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The end: nothing completes any more, and no thread is inside. */
 	void clear() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -52,7 +54,7 @@ class Replies {
 	/* In the send queue or the outbox. */
 	kernel::List<Push> pushing_ RPCORDMA_GUARDED_BY(lock_);
 	/* Kept for the next RPCs. */
-	kernel::List<Push> free_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<Push> free_ RPCORDMA_GUARDED_BY(lock_);
 };
 
 } // namespace rpcordma::server

@@ -14,6 +14,9 @@ using proto::ConnectOutcome;
 
 namespace {
 
+/* What is kept for the next RPCs is freed when none has needed it for so long, in jiffies. */
+constexpr unsigned long trim_interval = 10 * kernel::HZ;
+
 DeviceLimits limits_of(ib_device *device)
 {
 	return {.requests = rpcordma_max_requests(device),
@@ -56,6 +59,9 @@ ConnectOutcome cannot_use(ib_device *device, Lack lack) noexcept
 Endpoint::Endpoint(User &user) noexcept
 	: user_(user)
 {
+	rpcordma_delayed_work_init(trimming_.get(), [](work_struct *work) {
+		kernel::owner_of(&Endpoint::trimming_, rpcordma_delayed_work_of(work))->trim();
+	});
 }
 
 std::expected<kernel::Owned<Endpoint>, ConnectOutcome> Endpoint::create(const EndpointWishes &wishes,
@@ -75,6 +81,7 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 {
 	/* As the responder will read it: sizes are rounded. */
 	own_ = wire::PrivateData::decode(wishes.own.encode());
+	highest_version_ = wishes.highest_version;
 	ib_device *const device = id_.device();
 	if (!can_register(device))
 		return Outcome::no_device;
@@ -82,21 +89,21 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	if (!depths)
 		return cannot_use(device, depths.error());
 	capacity_ = {.credits = depths->credits, .segments = depths->segments, .payload = depths->payload};
-	const std::uint32_t least = proto::least_threshold(wishes.highest_version);
+	/* As large as any responder may use them: what it sends is known when it has accepted. */
+	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, own_.receive_size, highest_version_);
 	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
 						   .transfers = wishes.load.reverse_credits * wishes.reverse_transfers,
-						   .send_size = std::max(wishes.own.send_size, least),
-						   .receive_size = std::max(wishes.own.receive_size, least),
+						   .receive_size = receive_size,
 						   .most_registrations = depths->registrations,
 						   .first_registrations = depths->first_registrations,
-						   .first_receives = 1 + wishes.reverse_receives,
-						   .spare_receives = receive_batch});
+						   .first_receives = 1 + wishes.reverse_receives});
 	return made ? Outcome::connected : Outcome::try_again;
 }
 
 ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept
 {
 	own_ = wire::PrivateData::decode(wishes.own.encode());
+	highest_version_ = wishes.highest_version;
 	id_.agree(requester, own_);
 	ib_device *const device = id_.device();
 	if (!can_register(device))
@@ -107,17 +114,42 @@ ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const A
 		return cannot_use(device, depths.error());
 	const ReadDepths reads = read_depths_for(limits, depths->credits, read_load(device, id_.port(), wishes.load));
 	capacity_ = {.credits = depths->credits, .read_segments = rpcordma_is_iwarp(device) ? reads.segments : ~0u};
-	const std::uint32_t least = proto::least_threshold(wishes.highest_version);
+	const proto::InlineThresholds thresholds = agreement().inline_thresholds;
+	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, thresholds.call, highest_version_);
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
 	const bool made = queues_.make(id_.get(), {.depths = *depths,
 						   .transfers = reads.registrations,
-						   .send_size = std::max(agreement().inline_thresholds.reply, least),
-						   .receive_size = std::max(own_.receive_size, least),
+						   .receive_size = receive_size,
 						   .most_registrations = wishes.registrations,
 						   .first_registrations = wishes.registrations,
-						   .first_receives = std::min(depths->receive, first_receives),
-						   .spare_receives = 0});
+						   .first_receives = std::min(depths->receive, first_receives)}) &&
+			  queues_.agree(largest_sent(thresholds.reply), receive_size);
 	return made ? Outcome::connected : Outcome::try_again;
+}
+
+ConnectOutcome Endpoint::establish(unsigned long patience) noexcept
+{
+	const Outcome outcome = id_.connect(own_, patience);
+	if (outcome != Outcome::connected)
+		return outcome;
+	const proto::InlineThresholds thresholds = agreement().inline_thresholds;
+	const bool has_memory =
+		queues_.agree(largest_sent(thresholds.call),
+			      proto::receive_size(own_.receive_size, thresholds.reply, highest_version_));
+	return has_memory ? Outcome::connected : Outcome::try_again;
+}
+
+void Endpoint::trim() noexcept
+{
+	const bool has_more = queues_.trim();
+	if (user_.trim() || has_more)
+		has_spares();
+}
+
+void Endpoint::has_spares() noexcept
+{
+	if (!is_lost())
+		rpcordma_queue_delayed_work(trimming_.get(), trim_interval);
 }
 
 void Endpoint::stop() noexcept
@@ -126,6 +158,7 @@ void Endpoint::stop() noexcept
 	(void)lost_.xchg(true);
 	/* An event from before may be on its way to the user still. */
 	id_.flush();
+	cancel_delayed_work_sync(trimming_.get());
 	queues_.stop();
 	id_.disconnect();
 	ib_drain_qp(id_.queue_pair());
@@ -138,6 +171,8 @@ Endpoint::~Endpoint()
 
 void Endpoint::dismantle() noexcept
 {
+	/* It may have been queued anew when the connection was being lost. */
+	cancel_delayed_work_sync(trimming_.get());
 	queues_.free(id_.get());
 	/* Last: a device waits for its identifiers when it is removed, and must find nothing else of ours then. */
 	id_.destroy();

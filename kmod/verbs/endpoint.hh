@@ -2,6 +2,7 @@
 /* One RDMA connection, from the resolution of its address to the release of its last resource. */
 #pragma once
 
+#include <algorithm>
 #include <expected>
 
 #include "kernel/atomic.hh"
@@ -62,6 +63,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 		virtual void room() noexcept = 0;
 		/* Return: whether swap lies behind it. */
 		[[nodiscard]] virtual bool carries_swap() noexcept { return false; }
+		/* Frees what it has kept and not needed since the last call. Return: whether another call may free more. */
+		virtual bool trim() noexcept { return false; }
 		/* A connection that was accepted is established. */
 		virtual void established() noexcept {}
 
@@ -76,10 +79,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	create(const EndpointWishes &wishes, User &user) noexcept;
 	/* Connects, within `patience` jiffies. The user is called from here on. Where the outcome is another than
 	 * connected, stop() is due. Process context. */
-	[[nodiscard]] proto::ConnectOutcome establish(unsigned long patience) noexcept
-	{
-		return id_.connect(own_, patience);
-	}
+	[[nodiscard]] proto::ConnectOutcome establish(unsigned long patience) noexcept;
 
 	/* Takes over the identifier of a connection that wants to be accepted, in any case, and makes all that it takes.
 	 * `still_there` is asked while no event can come. Process context.
@@ -132,11 +132,18 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
     private:
 	using Outcome = proto::ConnectOutcome;
 
+	void trim() noexcept;
+	/* The size of the largest message in any version, where that of version 1 has no more than `threshold` bytes. */
+	[[nodiscard]] std::uint32_t largest_sent(std::uint32_t threshold) const noexcept
+	{
+		return std::max(threshold, proto::least_threshold(highest_version_));
+	}
 	[[nodiscard]] Outcome make_queues(const EndpointWishes &wishes) noexcept;
 	[[nodiscard]] Outcome make_queues(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
 	void room() noexcept override;
+	void has_spares() noexcept override;
 	void failed(const char *queue, const char *how) noexcept override;
 	[[nodiscard]] bool carries_swap() noexcept override;
 	void established() noexcept override;
@@ -147,7 +154,10 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	Identifier id_{*this};
 	Queues queues_{*this};
 	wire::PrivateData own_;
+	wire::Version highest_version_{};
 	Capacity capacity_;
+	/* Comes by from time to time while the connection is used, and until there is nothing more to free. */
+	kernel::Opaque<delayed_work> trimming_;
 	/* A full barrier stands between this and what the user then looks at. Who reads it to decide that nothing more is to come has
 	 * one, too, behind what it wrote for the user to find. */
 	kernel::Atomic<bool> lost_{false};

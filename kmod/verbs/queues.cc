@@ -9,8 +9,6 @@ namespace field = kernel::field;
 
 namespace {
 
-constexpr std::uint32_t first_send_buffers = 8;
-
 /* Errors after which a queue pair carries nothing, whether or not what is posted is completed as flushed. */
 bool is_fatal(unsigned int event) noexcept
 {
@@ -47,16 +45,27 @@ bool Queues::make(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
 	receives_.reset(new (kernel::GFP_KERNEL, device)
 				ReceiveQueue(device, lkey, sizes.receive_size, sizes.depths.receive, user_));
-	sends_.reset(new (kernel::GFP_KERNEL, device)
-			     SendQueue(device, lkey, sizes.send_size, sizes.depths.send, user_));
+	sends_.reset(new (kernel::GFP_KERNEL, device) SendQueue(device, lkey, sizes.depths.send, user_));
 	if (!receives_ || !sends_ || !make_queue_pair(id, sizes))
 		return false;
 	registrations_.reset(new (kernel::GFP_KERNEL, device)
 				     RegistrationPool(device, pd_, *sends_, sizes.most_registrations, user_));
 	return registrations_ && registrations_->prepare(sizes.first_registrations) &&
-	       sends_->prepare(first_send_buffers, kernel::GFP_KERNEL) &&
-	       receives_->provide(sizes.first_receives, sizes.spare_receives, kernel::GFP_KERNEL) >=
-		       sizes.first_receives;
+	       receives_->provide(sizes.first_receives, 0, kernel::GFP_KERNEL) >= sizes.first_receives;
+}
+
+bool Queues::agree(std::uint32_t send_size, std::uint32_t receive_size) noexcept
+{
+	receives_->shrink(receive_size);
+	return sends_->prepare(send_size);
+}
+
+bool Queues::trim() noexcept
+{
+	const bool has_receives = receives_->trim();
+	const bool has_sends = sends_->trim();
+	const bool has_registrations = registrations_->trim();
+	return has_receives || has_sends || has_registrations;
 }
 
 bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept

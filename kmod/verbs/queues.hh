@@ -17,15 +17,13 @@ struct QueueSizes {
 	Depths depths;
 	/* RDMA Reads and Writes of our own that are posted at a time, where each takes a registration. */
 	std::uint32_t transfers;
-	/* The largest messages, in bytes. */
-	std::uint32_t send_size;
+	/* The largest message that comes, in bytes. */
 	std::uint32_t receive_size;
 	/* How many registrations there may be, and are from the start: see RequesterDepths. */
 	std::uint32_t most_registrations;
 	std::uint32_t first_registrations;
-	/* Receives that are posted from the start, and how many more are made in the same go. */
+	/* Receives that are posted from the start. */
 	std::uint32_t first_receives;
-	std::uint32_t spare_receives;
 };
 
 /* Made in one go, used, stopped, freed. Its owner sees to it that one comes after the other. */
@@ -38,6 +36,12 @@ class Queues {
 	/* Makes all of it, with the queue pair as that of `id`. Process context.
 	 * Return: false where the device or the machine lacks something; free() is due. */
 	[[nodiscard]] bool make(rdma_cm_id *id, const QueueSizes &sizes) noexcept;
+	/* The peers have agreed on the largest messages, in bytes. To be called before anything is sent. Process context.
+	 * Return: false where the machine lacks memory. */
+	[[nodiscard]] bool agree(std::uint32_t send_size, std::uint32_t receive_size) noexcept;
+	/* Frees what the connection has kept and not needed since the last call. Process context.
+	 * Return: whether another call may free more. */
+	bool trim() noexcept;
 	/* Nothing is posted from here on, nor does anything fail: for draining. Process context. */
 	void stop() noexcept;
 	/* Frees in the reverse order of making. What arrived stays readable, and is given back still. Process context. */

@@ -14,28 +14,42 @@ void ReceiveBuffer::completed(ib_cq *, ib_wc *completion)
 
 ReceiveQueue::~ReceiveQueue()
 {
-	spare_.delete_all();
 	/* Those of a chain that could not be posted: nothing completes them. */
 	posted_.delete_all();
 }
 
 ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept
 {
+	const std::uint32_t size = size_.read();
 	kernel::Owned<ReceiveBuffer> buffer(new (gfp, device_) ReceiveBuffer);
-	if (!buffer || !buffer->block_.map(device_, size_, kernel::DMA_FROM_DEVICE, gfp))
+	if (!buffer || !buffer->block_.map(device_, size, kernel::DMA_FROM_DEVICE, gfp))
 		return nullptr;
 
 	buffer->queue_ = this;
 	field::ib_cqe::done(buffer->cqe_.get()) = ReceiveBuffer::completed;
 	ib_sge *const element = buffer->element_.get();
 	field::ib_sge::addr(element) = buffer->block_.address();
-	field::ib_sge::length(element) = size_;
+	field::ib_sge::length(element) = size;
 	field::ib_sge::lkey(element) = lkey_;
 	ib_recv_wr *const request = buffer->request_.get();
 	field::ib_recv_wr::wr_cqe(request) = buffer->cqe_.get();
 	field::ib_recv_wr::sg_list(request) = element;
 	field::ib_recv_wr::num_sge(request) = 1;
 	return buffer.release();
+}
+
+void ReceiveQueue::enlist(ReceiveBuffer &buffer) noexcept
+{
+	buffer.older_ = std::exchange(newest_, &buffer);
+	if (buffer.older_)
+		buffer.older_->newer_ = &buffer;
+}
+
+void ReceiveQueue::forget(ReceiveBuffer &buffer) noexcept
+{
+	(buffer.newer_ ? buffer.newer_->older_ : newest_) = buffer.older_;
+	if (buffer.older_)
+		buffer.older_->newer_ = buffer.newer_;
 }
 
 std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept
@@ -61,10 +75,10 @@ std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch,
 	{
 		kernel::Guard guard(lock_);
 		while (ReceiveBuffer *const buffer = made.pop_front()) {
-			buffer->older_ = std::exchange(newest_, buffer);
-			spare_.push_back(*buffer);
+			enlist(*buffer);
+			spare_.put(*buffer);
 		}
-		post_spares();
+		post_spares(std::min(wanted + batch, depth_));
 		failed = failed_;
 		posted = posted_.size();
 	}
@@ -73,18 +87,18 @@ std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch,
 	return posted;
 }
 
-void ReceiveQueue::post_spares() noexcept
+void ReceiveQueue::post_spares(std::uint32_t wanted) noexcept
 {
 	if (stopped_ || failed_)
 		return;
 	ib_recv_wr *first = nullptr;
 	ib_recv_wr **link = &first;
 	const std::uint32_t posted_before = posted_.size();
-	while (posted_.size() < depth_) {
-		ReceiveBuffer *const buffer = spare_.pop_front();
+	while (posted_.size() < wanted) {
+		ReceiveBuffer *const buffer = spare_.take();
 		if (!buffer)
 			break;
-		buffer->block_.sync_for_device(size_);
+		buffer->block_.sync_for_device(buffer->block_.bytes().size());
 		*link = buffer->request_.get();
 		link = &field::ib_recv_wr::next(*link);
 		posted_.push_back(*buffer);
@@ -100,8 +114,30 @@ void ReceiveQueue::post_spares() noexcept
 
 void ReceiveQueue::give_back(ReceiveBuffer &buffer) noexcept
 {
-	kernel::Guard guard(lock_);
-	spare_.push_back(buffer);
+	bool is_first;
+	{
+		kernel::Guard guard(lock_);
+		is_first = spare_.empty();
+		spare_.put(buffer);
+	}
+	if (is_first)
+		user_.has_spares();
+}
+
+bool ReceiveQueue::trim() noexcept
+{
+	kernel::List<ReceiveBuffer> unneeded;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		is_more = spare_.give_up(unneeded, 0);
+		unneeded.for_each([&](ReceiveBuffer &buffer) {
+			/* Clang does not see here that the lock is held. */
+			forget(buffer);
+		});
+	}
+	unneeded.delete_all();
+	return is_more;
 }
 
 void ReceiveQueue::stop() noexcept

@@ -5,6 +5,7 @@
 #include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
 #include "verbs/mapped_block.hh"
@@ -38,8 +39,9 @@ class ReceiveBuffer : public kernel::Heap, public kernel::ListNode<ReceiveBuffer
 	kernel::Opaque<ib_sge> element_;
 	MappedBlock block_;
 	ReceiveQueue *queue_ = nullptr;
-	/* The one that was made before it. */
+	/* Those that were made before it and after it. */
 	ReceiveBuffer *older_ = nullptr;
+	ReceiveBuffer *newer_ = nullptr;
 	std::uint32_t length_ = 0;
 	u32 invalidated_handle_ = 0;
 	bool has_invalidated_ = false;
@@ -53,18 +55,20 @@ class ReceiveQueue : public kernel::Heap {
 	ReceiveQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
 		: device_(device)
 		, lkey_(lkey)
-		, size_(size)
 		, depth_(depth)
 		, user_(user)
+		, size_(size)
 	{
 	}
 	/* The queue pair has been drained. */
 	~ReceiveQueue();
 
 	void attach(ib_qp *qp) noexcept { qp_ = qp; }
+	/* The largest message has `size` bytes, no more than was said before: for buffers that are made from here on. */
+	void shrink(std::uint32_t size) noexcept { size_.set(size); }
 
-	/* Sees to it that at least `wanted` Receives are posted, at most the queue's depth; posts all spare ones when it
-	 * posts at all, and makes `batch` more than needed when it has to make some. Returns how many are posted. */
+	/* Sees to it that at least `wanted` Receives are posted, at most the queue's depth; posts `batch` more when it posts
+	 * at all. Returns how many are posted. */
 	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		const std::uint32_t posted = posted_count_.load_acquire();
@@ -72,6 +76,9 @@ class ReceiveQueue : public kernel::Heap {
 	}
 	/* Takes back a buffer; a later provide() posts it. */
 	void give_back(ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Frees the buffers that have not been needed since the last call. Process context.
+	 * Return: whether another call may free more. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes all buffers from the device, those that somebody has included: what is in them stays, and give_back() is due
@@ -82,17 +89,20 @@ class ReceiveQueue : public kernel::Heap {
 	friend class ReceiveBuffer;
 	void complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept;
 	ReceiveBuffer *make(gfp_t gfp) noexcept;
+	void enlist(ReceiveBuffer &buffer) noexcept RPCORDMA_REQUIRES(lock_);
+	void forget(ReceiveBuffer &buffer) noexcept RPCORDMA_REQUIRES(lock_);
 	std::uint32_t post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
-	void post_spares() noexcept RPCORDMA_REQUIRES(lock_);
+	void post_spares(std::uint32_t wanted) noexcept RPCORDMA_REQUIRES(lock_);
 
 	ib_device *const device_;
 	ib_qp *qp_ = nullptr;
 	const u32 lkey_;
-	const std::uint32_t size_;
 	const std::uint32_t depth_;
 	QueueUser &user_;
+	/* Ordered against nothing: who sees the old one makes a buffer that is larger than it need be. */
+	kernel::Atomic<std::uint32_t> size_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_RECEIVE_QUEUE};
-	kernel::List<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
 	/* All there are, wherever they are, begin with this one. */
 	ReceiveBuffer *newest_ RPCORDMA_GUARDED_BY(lock_) = nullptr;

@@ -129,10 +129,7 @@ RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queu
 			   [](work_struct *work) { kernel::owner_of(&RegistrationPool::growth_, work)->grow(); });
 }
 
-RegistrationPool::~RegistrationPool()
-{
-	free_.delete_all();
-}
+RegistrationPool::~RegistrationPool() = default;
 
 Registration *RegistrationPool::make() noexcept
 {
@@ -161,13 +158,18 @@ bool RegistrationPool::add() noexcept
 	if (!registration)
 		return false;
 	kernel::Guard guard(lock_);
-	free_.push_back(*registration);
+	free_.put(*registration);
+	size_++;
 	made_++;
 	return true;
 }
 
 bool RegistrationPool::prepare(std::uint32_t count) noexcept
 {
+	{
+		kernel::Guard guard(lock_);
+		first_ = count;
+	}
 	for (; count != 0; count--) {
 		if (!add())
 			return false;
@@ -180,12 +182,12 @@ bool RegistrationPool::take(std::uint32_t count, Registrations &to) noexcept
 	kernel::Guard guard(lock_);
 	if (free_.size() < count) {
 		wanted_ = std::max(wanted_, count);
-		if (!stopped_ && made_ < most_)
+		if (!stopped_ && size_ < most_)
 			rpcordma_queue_work(growth_.get());
 		return false;
 	}
 	for (; count != 0; count--)
-		to.push_back(*free_.pop_front());
+		to.push_back(*free_.take());
 	return true;
 }
 
@@ -194,7 +196,7 @@ void RegistrationPool::put_back(Registrations &from) noexcept
 	kernel::Guard guard(lock_);
 	/* To the front: the one used last is the one whose memory is still in the caches. */
 	while (Registration *const registration = from.pop_front())
-		free_.push_front(*registration);
+		free_.put(*registration);
 }
 
 void RegistrationPool::give_back(Registrations &from) noexcept
@@ -218,7 +220,7 @@ void RegistrationPool::grow() noexcept
 	{
 		kernel::Guard guard(lock_);
 		before = made_;
-		step = std::min(std::max(growth_step, wanted_), most_ - made_);
+		step = std::min(std::max(growth_step, wanted_), most_ - size_);
 		wanted_ = 0;
 	}
 	/* Who stops the pool waits for this, and what is reclaimed may wait for a new connection. */
@@ -226,11 +228,25 @@ void RegistrationPool::grow() noexcept
 	while (step-- != 0 && !is_stopped() && add())
 		;
 	rpcordma_reclaim_scope_leave(scope);
-	const std::uint32_t now = size();
+	const std::uint32_t now = made();
 	rpcordma_trace_registrations_made(field::ib_device::name(device_), now - before, now);
 	/* Where none can be made, an RPC that gives its own back says so. */
 	if (now != before)
 		user_.room();
+}
+
+bool RegistrationPool::trim() noexcept
+{
+	Registrations unneeded;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		const std::uint32_t in_use = size_ - free_.size();
+		is_more = free_.give_up(unneeded, first_ - std::min(first_, in_use));
+		size_ -= unneeded.size();
+	}
+	unneeded.delete_all();
+	return is_more;
 }
 
 void RegistrationPool::stop() noexcept
@@ -242,7 +258,7 @@ void RegistrationPool::stop() noexcept
 	cancel_work_sync(growth_.get());
 }
 
-std::uint32_t RegistrationPool::size() noexcept
+std::uint32_t RegistrationPool::made() noexcept
 {
 	kernel::Guard guard(lock_);
 	return made_;

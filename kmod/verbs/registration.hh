@@ -5,6 +5,7 @@
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/page.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "proto/segmenting.hh"
 #include "verbs/depths.hh"
@@ -126,10 +127,13 @@ class RegistrationPool : public kernel::Heap {
 	void put_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back unmapped registrations. */
 	void give_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Frees the registrations that have not been needed since the last call, but for the first ones. Process context.
+	 * Return: whether another call may free more. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Ends growth, for teardown. Process context: may wait for it. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* How many have been made. */
-	[[nodiscard]] std::uint32_t size() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* How many have been made, those included that were freed again. */
+	[[nodiscard]] std::uint32_t made() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
 	Registration *make() noexcept;
@@ -145,7 +149,11 @@ class RegistrationPool : public kernel::Heap {
 	const std::uint32_t most_;
 	kernel::Opaque<work_struct> growth_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_REGISTRATION_POOL};
-	Registrations free_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<Registration> free_ RPCORDMA_GUARDED_BY(lock_);
+	/* Those that are kept however long nothing is registered. */
+	std::uint32_t first_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* How many there are, and how many have been made. */
+	std::uint32_t size_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t made_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t wanted_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;

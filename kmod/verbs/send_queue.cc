@@ -16,10 +16,12 @@ void Signal::completed(ib_cq *, ib_wc *completion)
 {
 	Signal &signal = *kernel::owner_of(&Signal::cqe_, field::ib_wc::wr_cqe(completion));
 	SendQueue &queue = *signal.queue_;
+	const Action action = signal.action_;
 
 	signal.note(field::ib_wc::status(completion));
+	/* From here on a buffer may be in use again, or be freed. */
 	queue.retire(signal.mark_);
-	signal.action_(signal);
+	action(signal);
 }
 
 void Signal::failed_before(ib_cq *, ib_wc *completion)
@@ -77,10 +79,9 @@ Chain Chain::cut(std::uint32_t most) noexcept
 	return front;
 }
 
-SendQueue::SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
+SendQueue::SendQueue(ib_device *device, u32 lkey, std::uint32_t depth, QueueUser &user) noexcept
 	: device_(device)
 	, lkey_(lkey)
-	, size_(size)
 	, depth_(depth)
 	, user_(user)
 {
@@ -122,16 +123,29 @@ SendBuffer *SendQueue::make(gfp_t gfp) noexcept
 	return buffer.release();
 }
 
-bool SendQueue::prepare(std::uint32_t count, gfp_t gfp) noexcept
+bool SendQueue::prepare(std::uint32_t size) noexcept
 {
-	for (; count != 0; count--) {
-		SendBuffer *const buffer = make(gfp);
+	size_ = size;
+	for (std::uint32_t i = 0; i < kernel::least_kept; i++) {
+		SendBuffer *const buffer = make(kernel::GFP_KERNEL);
 		if (!buffer)
 			return false;
 		kernel::Guard guard(lock_);
-		free_.push_back(*buffer);
+		free_.put(*buffer);
 	}
 	return true;
+}
+
+bool SendQueue::trim() noexcept
+{
+	kernel::List<SendBuffer> unneeded;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		is_more = free_.give_up(unneeded);
+	}
+	unneeded.delete_all();
+	return is_more;
 }
 
 bool SendQueue::reserve(std::uint32_t requests) noexcept
@@ -147,7 +161,7 @@ SendBuffer *SendQueue::take(gfp_t gfp) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
-		if (SendBuffer *const buffer = free_.pop_front())
+		if (SendBuffer *const buffer = free_.take())
 			return buffer;
 	}
 	return make(gfp);
@@ -162,7 +176,7 @@ SendBuffer *SendQueue::begin(std::uint32_t requests, gfp_t gfp, std::uint32_t sp
 		if (stopped_ || room() < requests + kept)
 			return nullptr;
 		reserved_ += requests;
-		if (SendBuffer *const buffer = free_.pop_front())
+		if (SendBuffer *const buffer = free_.take())
 			return buffer;
 	}
 	SendBuffer *const buffer = make(gfp);
@@ -175,7 +189,7 @@ void SendQueue::abandon(SendBuffer &buffer, std::uint32_t requests) noexcept
 {
 	kernel::Guard guard(lock_);
 	reserved_ -= requests;
-	free_.push_front(buffer);
+	free_.put(buffer);
 }
 
 bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const SendOptions &options) noexcept
@@ -257,7 +271,7 @@ void SendQueue::retire(std::uint32_t mark) noexcept
 			if (static_cast<std::int32_t>(retired_ - buffer->mark_) < 0)
 				break;
 			in_queue_.remove(*buffer);
-			free_.push_back(*buffer);
+			free_.put(*buffer);
 		}
 	}
 	user_.room();

@@ -6,6 +6,7 @@
 
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
 #include "verbs/mapped_block.hh"
@@ -84,14 +85,16 @@ struct Chain {
 
 class SendQueue : public kernel::Heap {
     public:
-	/* `size` is that of the largest message in bytes, `depth` the number of work requests that fit the queue pair. */
-	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept;
+	/* `depth` is the number of work requests that fit the queue pair. */
+	SendQueue(ib_device *device, u32 lkey, std::uint32_t depth, QueueUser &user) noexcept;
 	/* The queue pair has been drained. */
 	~SendQueue();
 
 	void attach(ib_qp *qp) noexcept { qp_ = qp; }
-	/* Makes the first `count` buffers; false where there is no memory. */
-	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Makes the buffers that are always there, for messages of up to `size` bytes, before anything is sent. Process
+	 * context.
+	 * Return: false where there is no memory. */
+	[[nodiscard]] bool prepare(std::uint32_t size) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* Reserves room for `requests` work requests; false where there is not so much now: QueueUser::room() will say when to
 	 * try again. */
@@ -121,6 +124,9 @@ class SendQueue : public kernel::Heap {
 	/* Posts a chain whose room was reserved, with `signal` on the last; false where the queue has been stopped or is
 	 * broken: then nothing will be signalled. */
 	[[nodiscard]] bool post(Chain chain, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Frees the buffers that have not been needed since the last call, but for the least. Process context.
+	 * Return: whether another call may free more. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Frees all buffers. The queue pair has been drained, and nobody uses one or will. */
@@ -145,12 +151,12 @@ class SendQueue : public kernel::Heap {
 	ib_device *const device_;
 	ib_qp *qp_ = nullptr;
 	const u32 lkey_;
-	const std::uint32_t size_;
+	std::uint32_t size_ = 0;
 	const std::uint32_t depth_;
 	QueueUser &user_;
 	kernel::Opaque<ib_cqe> silent_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_SEND_QUEUE};
-	kernel::List<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* In the order in which they were posted. */
 	kernel::List<SendBuffer> in_queue_ RPCORDMA_GUARDED_BY(lock_);
 	/* Work requests posted, known to be done with, and signalled last, counted modulo 2^32. */

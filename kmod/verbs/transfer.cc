@@ -120,11 +120,6 @@ Chain chain_of(Transfers &all) noexcept
 	return chain;
 }
 
-TransferPool::~TransferPool()
-{
-	free_.delete_all();
-}
-
 Transfer *TransferPool::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
 {
 	Transfer *const transfer = take(gfp);
@@ -138,7 +133,7 @@ Transfer *TransferPool::take(gfp_t gfp) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
-		if (Transfer *const transfer = free_.pop_front())
+		if (Transfer *const transfer = free_.take())
 			return transfer;
 	}
 	return new (gfp) Transfer;
@@ -157,8 +152,20 @@ void TransferPool::give_back(Transfers &from) noexcept
 		if (free_.size() == most_kept)
 			delete transfer;
 		else
-			free_.push_front(*transfer);
+			free_.put(*transfer);
 	}
+}
+
+bool TransferPool::trim() noexcept
+{
+	Transfers unneeded;
+	bool is_more;
+	{
+		kernel::Guard guard(lock_);
+		is_more = free_.give_up(unneeded);
+	}
+	unneeded.delete_all();
+	return is_more;
 }
 
 } // namespace rpcordma::verbs

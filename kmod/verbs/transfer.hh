@@ -6,6 +6,7 @@
 
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
+#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
 #include "verbs/registration.hh"
@@ -88,8 +89,6 @@ inline constexpr std::uint32_t most_pieces = 256;
 /* Keeps some transfers for the next RPCs. */
 class TransferPool {
     public:
-	~TransferPool();
-
 	/* Null where there is no memory. */
 	[[nodiscard]] Transfer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Makes Transfers between a segment and as many bytes of local memory, which `next(left)` hands out in no more than
@@ -119,6 +118,8 @@ class TransferPool {
 	void finish(Transfers &all) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back what has been finished. */
 	void give_back(Transfers &from) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Frees those that have not been needed since the last call. Return: whether another call may free more. */
+	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
 	/* A Transfer for as many of the pieces as one takes. Null where there is no memory. */
@@ -126,7 +127,7 @@ class TransferPool {
 		RPCORDMA_EXCLUDES(lock_);
 
 	kernel::SpinLock lock_{RPCORDMA_LOCK_TRANSFER_POOL};
-	Transfers free_ RPCORDMA_GUARDED_BY(lock_);
+	kernel::Reserve<Transfer> free_ RPCORDMA_GUARDED_BY(lock_);
 };
 
 } // namespace rpcordma::verbs
