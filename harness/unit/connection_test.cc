@@ -77,6 +77,18 @@ TEST(Terms, WithASilentPeer_AreTheDefaultsOfTheVersion)
 	EXPECT_EQ(agreement.terms(wire::Version::two).thresholds.reply, 4096u);
 }
 
+TEST(ReceiveSize, IsWhatWasAgreed_ButTakesWhatASilentPeerMaySend)
+{
+	using proto::receive_size;
+	EXPECT_EQ(receive_size(16384, 16384, wire::Version::two), 16384u);
+	EXPECT_EQ(receive_size(16384, 8192, wire::Version::two), 8192u);
+	EXPECT_EQ(receive_size(16384, 1024, wire::Version::two), 4096u);
+	EXPECT_EQ(receive_size(1024, 1024, wire::Version::two), 4096u);
+	EXPECT_EQ(receive_size(16384, 1024, wire::Version::one), 4096u);
+	EXPECT_EQ(receive_size(2048, 1024, wire::Version::one), 2048u);
+	EXPECT_EQ(receive_size(1024, 1024, wire::Version::one), 1024u);
+}
+
 TEST(ConnectOutcome, FollowsTheEvent)
 {
 	const auto outcome = [](ConnectEvent event) { return connect_outcome(event, {}); };

@@ -122,7 +122,7 @@ TEST(Grants, SmallerRequest_TakesNothingBack)
 	EXPECT_EQ(grants.in_force(), 8u);
 }
 
-TEST(Grants, Announced_NeverShrink)
+TEST(Grants, AnnouncedInAnotherOrder_AreTheLargest)
 {
 	Grants grants(64);
 	grants.announced(16);
@@ -151,6 +151,89 @@ TEST(Grants, OfTheLargestNumbers_DoNotOverflow)
 	grants.announced(0xffffffff);
 	EXPECT_EQ(grants.next(), 0xffffffffu);
 	EXPECT_EQ(grants.receives_for(0xffffffff), 0xffffffffu);
+}
+
+/// Grants of so many, with nothing outstanding.
+Grants granted(std::uint32_t credits)
+{
+	Grants grants(64);
+	grants.requested(64);
+	grants.announced(credits);
+	return grants;
+}
+
+/// So many Calls come, and are answered.
+void serve(Grants &grants, std::uint32_t calls)
+{
+	EXPECT_TRUE(arrive(grants, calls));
+	for (std::uint32_t i = 0; i < calls; ++i)
+		grants.done();
+}
+
+TEST(GrantsInLittleUse, HalveWithEachLook_DownToTheFirstFew)
+{
+	Grants grants = granted(60);
+	for (const std::uint32_t expected : {30u, 15u, 8u}) {
+		EXPECT_FALSE(grants.look_back());
+		EXPECT_EQ(announce(grants), expected);
+		EXPECT_EQ(grants.in_force(), expected);
+		EXPECT_EQ(announce(grants), expected);
+	}
+	EXPECT_FALSE(grants.look_back());
+	EXPECT_EQ(announce(grants), Grants::first);
+}
+
+TEST(GrantsInLittleUse, AreNoneAboveAQuarter)
+{
+	for (const std::uint32_t calls : {16u, 17u}) {
+		Grants grants = granted(64);
+		serve(grants, calls);
+		EXPECT_EQ(grants.look_back(), calls == 17);
+		EXPECT_EQ(announce(grants), calls == 17 ? 64u : 32u);
+	}
+}
+
+TEST(GrantsInLittleUse, CountWhatIsOutstandingAtTheLook)
+{
+	Grants grants = granted(64);
+	EXPECT_TRUE(arrive(grants, 20));
+	EXPECT_TRUE(grants.look_back());
+	EXPECT_TRUE(grants.look_back());
+	EXPECT_EQ(announce(grants), 64u);
+}
+
+TEST(GrantsInLittleUse, StayWhereUseRisesBeforeTheNextReply)
+{
+	Grants grants = granted(64);
+	EXPECT_FALSE(grants.look_back());
+	const std::uint32_t asked = grants.next();
+	EXPECT_EQ(asked, 32u);
+	serve(grants, 17);
+	grants.announced(asked);
+	EXPECT_EQ(grants.in_force(), 64u);
+}
+
+TEST(GrantsInLittleUse, GrowAgainAtOnce)
+{
+	Grants grants = granted(64);
+	for (int i = 0; i < 3; ++i) {
+		EXPECT_FALSE(grants.look_back());
+		(void)announce(grants);
+	}
+	EXPECT_EQ(grants.in_force(), 8u);
+	serve(grants, 8);
+	EXPECT_EQ(announce(grants), 16u);
+}
+
+TEST(GrantsInLittleUse, OfTheFirstFewOrLess_StayAsTheyAre)
+{
+	for (const std::uint32_t credits : {1u, 3u, 8u}) {
+		Grants grants(64);
+		grants.requested(credits);
+		grants.announced(credits);
+		EXPECT_FALSE(grants.look_back());
+		EXPECT_EQ(announce(grants), credits);
+	}
 }
 
 TEST(GrantsExceeded, ByOneCallMoreThanTheMost_IsNoticed)

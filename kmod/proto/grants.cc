@@ -21,7 +21,7 @@ void Grants::done() noexcept
 std::uint32_t Grants::next() const noexcept
 {
 	if (shrinks_)
-		return std::max(announced_ / 2, std::min(announced_, first));
+		return std::max(announced_ / 2, first);
 	const std::uint32_t wanted = announced_ < first ? first : 2 * announced_;
 	const bool grows = announced_ < first || peak_ > announced_ / 2;
 	return std::max(announced_, grows ? std::min({wanted, requested_, most_}) : announced_);

@@ -93,6 +93,7 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, own_.receive_size, highest_version_);
 	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
 						   .transfers = wishes.load.reverse_credits * wishes.reverse_transfers,
+						   .send_size = largest_sent(own_.send_size),
 						   .receive_size = receive_size,
 						   .most_registrations = depths->registrations,
 						   .first_registrations = depths->first_registrations,
@@ -119,6 +120,7 @@ ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const A
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
 	const bool made = queues_.make(id_.get(), {.depths = *depths,
 						   .transfers = reads.registrations,
+						   .send_size = largest_sent(thresholds.reply),
 						   .receive_size = receive_size,
 						   .most_registrations = wishes.registrations,
 						   .first_registrations = wishes.registrations,

@@ -45,7 +45,8 @@ bool Queues::make(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	const u32 lkey = field::ib_pd::local_dma_lkey(pd_);
 	receives_.reset(new (kernel::GFP_KERNEL, device)
 				ReceiveQueue(device, lkey, sizes.receive_size, sizes.depths.receive, user_));
-	sends_.reset(new (kernel::GFP_KERNEL, device) SendQueue(device, lkey, sizes.depths.send, user_));
+	sends_.reset(new (kernel::GFP_KERNEL, device)
+			     SendQueue(device, lkey, sizes.send_size, sizes.depths.send, user_));
 	if (!receives_ || !sends_ || !make_queue_pair(id, sizes))
 		return false;
 	registrations_.reset(new (kernel::GFP_KERNEL, device)
@@ -57,7 +58,8 @@ bool Queues::make(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 bool Queues::agree(std::uint32_t send_size, std::uint32_t receive_size) noexcept
 {
 	receives_->shrink(receive_size);
-	return sends_->prepare(send_size);
+	sends_->shrink(send_size);
+	return sends_->prepare(kernel::least_kept, kernel::GFP_KERNEL);
 }
 
 bool Queues::trim() noexcept

@@ -17,7 +17,8 @@ struct QueueSizes {
 	Depths depths;
 	/* RDMA Reads and Writes of our own that are posted at a time, where each takes a registration. */
 	std::uint32_t transfers;
-	/* The largest message that comes, in bytes. */
+	/* The largest messages, in bytes. */
+	std::uint32_t send_size;
 	std::uint32_t receive_size;
 	/* How many registrations there may be, and are from the start: see RequesterDepths. */
 	std::uint32_t most_registrations;

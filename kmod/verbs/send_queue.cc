@@ -79,9 +79,10 @@ Chain Chain::cut(std::uint32_t most) noexcept
 	return front;
 }
 
-SendQueue::SendQueue(ib_device *device, u32 lkey, std::uint32_t depth, QueueUser &user) noexcept
+SendQueue::SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept
 	: device_(device)
 	, lkey_(lkey)
+	, size_(size)
 	, depth_(depth)
 	, user_(user)
 {
@@ -123,11 +124,10 @@ SendBuffer *SendQueue::make(gfp_t gfp) noexcept
 	return buffer.release();
 }
 
-bool SendQueue::prepare(std::uint32_t size) noexcept
+bool SendQueue::prepare(std::uint32_t count, gfp_t gfp) noexcept
 {
-	size_ = size;
-	for (std::uint32_t i = 0; i < kernel::least_kept; i++) {
-		SendBuffer *const buffer = make(kernel::GFP_KERNEL);
+	for (; count != 0; count--) {
+		SendBuffer *const buffer = make(gfp);
 		if (!buffer)
 			return false;
 		kernel::Guard guard(lock_);

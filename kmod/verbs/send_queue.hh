@@ -85,16 +85,16 @@ struct Chain {
 
 class SendQueue : public kernel::Heap {
     public:
-	/* `depth` is the number of work requests that fit the queue pair. */
-	SendQueue(ib_device *device, u32 lkey, std::uint32_t depth, QueueUser &user) noexcept;
+	/* `size` is that of the largest message in bytes, `depth` the number of work requests that fit the queue pair. */
+	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept;
 	/* The queue pair has been drained. */
 	~SendQueue();
 
 	void attach(ib_qp *qp) noexcept { qp_ = qp; }
-	/* Makes the buffers that are always there, for messages of up to `size` bytes, before anything is sent. Process
-	 * context.
-	 * Return: false where there is no memory. */
-	[[nodiscard]] bool prepare(std::uint32_t size) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The largest message has `size` bytes, no more than was said before. Before there is a buffer. */
+	void shrink(std::uint32_t size) noexcept { size_ = size; }
+	/* Makes the first `count` buffers; false where there is no memory. */
+	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* Reserves room for `requests` work requests; false where there is not so much now: QueueUser::room() will say when to
 	 * try again. */
@@ -151,7 +151,7 @@ class SendQueue : public kernel::Heap {
 	ib_device *const device_;
 	ib_qp *qp_ = nullptr;
 	const u32 lkey_;
-	std::uint32_t size_ = 0;
+	std::uint32_t size_;
 	const std::uint32_t depth_;
 	QueueUser &user_;
 	kernel::Opaque<ib_cqe> silent_;

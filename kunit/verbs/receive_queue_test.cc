@@ -50,7 +50,10 @@ class Receives final : public QueueUser {
 		return delivered;
 	}
 
+	void has_spares() noexcept override { spares++; }
+
 	std::vector<ReceiveBuffer *> messages;
+	u32 spares = 0;
 	u32 failures = 0;
 	const char *last_failure = nullptr;
 
@@ -258,6 +261,85 @@ TEST(Provide, RefusedInTheMiddle_IsAFailureForGood)
 	EXPECT_EQ(rpcordma_fake_receives_posted(fake), 2u);
 	receives.provide(8);
 	EXPECT_EQ(rpcordma_fake_receives_posted(fake), 2u);
+}
+
+TEST(Provide, AfterMany_PostsABatchMoreThanNeeded)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 64);
+	ASSERT_EQ(receives.provide(40, 4), 44u);
+	for (u32 i = 0; i < 44; i++)
+		ASSERT_TRUE(receives.deliver(pattern(8)));
+	receives.give_back();
+	EXPECT_EQ(receives.provide(1, 4), 5u);
+	EXPECT_EQ(rpcordma_fake_receives_posted(fake), 5u);
+	EXPECT_EQ(live_objects.receive_buffers.read(), 44);
+}
+
+TEST(Trim, FreesSparesThatWereNotNeeded)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 64);
+	ASSERT_EQ(receives.provide(20), 20u);
+	EXPECT_FALSE(receives->trim());
+	EXPECT_EQ(receives.spares, 0u);
+	for (u32 i = 0; i < 15; i++)
+		ASSERT_TRUE(receives.deliver(pattern(8)));
+	receives.give_back();
+	EXPECT_EQ(receives.spares, 1u);
+	/* All were in use since the look before. */
+	EXPECT_TRUE(receives->trim());
+	EXPECT_EQ(live_objects.receive_buffers.read(), 20);
+	/* Two of them are needed again. */
+	EXPECT_EQ(receives.provide(7), 7u);
+	EXPECT_FALSE(receives->trim());
+	EXPECT_EQ(live_objects.receive_buffers.read(), 7);
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 7u);
+	EXPECT_EQ(rpcordma_fake_receives_posted(fake), 7u);
+	EXPECT_EQ(receives.provide(9), 9u);
+	EXPECT_TRUE(receives.deliver(pattern(8, 1)));
+	EXPECT_EQ(copy_of(receives.messages.back()->message()), pattern(8, 1));
+}
+
+/* Those that somebody has are among all that are taken from the device at the end. */
+TEST(Trim, LeavesTheOthersInTheirPlace)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 64);
+	ASSERT_EQ(receives.provide(6), 6u);
+	for (u32 i = 0; i < 6; i++)
+		ASSERT_TRUE(receives.deliver(pattern(8, i)));
+	for (const u32 freed : {0u, 2u, 3u})
+		receives->give_back(*receives.messages[freed]);
+	(void)receives->trim();
+	EXPECT_FALSE(receives->trim());
+	EXPECT_EQ(live_objects.receive_buffers.read(), 3);
+	receives.messages = {receives.messages[1], receives.messages[4], receives.messages[5]};
+	receives->stop();
+	fake.drain();
+	receives->unmap();
+	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
+	EXPECT_EQ(copy_of(receives.messages[2]->message()), pattern(8, 5));
+}
+
+TEST(Shrunk, Queue_TakesMessagesOfTheNewSizeInNewBuffersAlone)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 8);
+	ASSERT_EQ(receives.provide(1), 1u);
+	receives->shrink(largest / 2);
+	ASSERT_EQ(receives.provide(2), 2u);
+	EXPECT_TRUE(receives.deliver(pattern(largest)));
+	EXPECT_TRUE(receives.deliver(pattern(largest / 2)));
+	EXPECT_EQ(receives.messages.size(), 2u);
+	ASSERT_EQ(receives.provide(1), 1u);
+	receives.deliver(pattern(largest / 2 + 1));
+	EXPECT_EQ(receives.messages.size(), 2u);
+	EXPECT_EQ(receives.failures, 1u);
 }
 
 TEST(Stopped, Queue_PostsNothingMore)

@@ -398,8 +398,50 @@ TEST(Take, IsOfAllOrNone)
 	EXPECT_FALSE(pool->take(2, pool.taken));
 	EXPECT_TRUE(pool->take(1, pool.taken));
 	EXPECT_EQ(pool.taken.size(), 4u);
-	EXPECT_EQ(pool->size(), 4u);
+	EXPECT_EQ(pool->made(), 4u);
 	EXPECT_EQ(pool.told, 0u);
+}
+
+TEST(Trim, FreesWhatWasNotNeeded_ButTheFirst)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Pool pool(fake, 24);
+	ASSERT_TRUE(pool->prepare(2));
+	EXPECT_FALSE(pool->take(9, pool.taken));
+	ASSERT_TRUE(pool.grown.wait(patience));
+	ASSERT_TRUE(pool->take(9, pool.taken));
+	const long most = live_objects.registrations.read();
+	EXPECT_GE(most, 9);
+	pool->put_back(pool.taken);
+	/* Some have been needed since the look before. */
+	EXPECT_TRUE(pool->trim());
+	EXPECT_GE(live_objects.registrations.read(), 9);
+	EXPECT_FALSE(pool->trim());
+	EXPECT_EQ(live_objects.registrations.read(), 2);
+	EXPECT_FALSE(pool->trim());
+	EXPECT_EQ(live_objects.registrations.read(), 2);
+	/* Those that are gone count no more towards the most. */
+	EXPECT_FALSE(pool->take(24, pool.taken));
+	ASSERT_TRUE(pool.grown.wait(patience));
+	EXPECT_TRUE(pool->take(24, pool.taken));
+	EXPECT_EQ(pool->made(), static_cast<u32>(most) + 22);
+	pool->give_back(pool.taken);
+}
+
+TEST(Trim, WhileTheFirstAreInUse_FreesAllOthers)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Pool pool(fake, 24);
+	ASSERT_TRUE(pool->prepare(2));
+	EXPECT_FALSE(pool->take(8, pool.taken));
+	ASSERT_TRUE(pool.grown.wait(patience));
+	ASSERT_TRUE(pool->take(2, pool.taken));
+	(void)pool->trim();
+	EXPECT_FALSE(pool->trim());
+	EXPECT_EQ(live_objects.registrations.read(), 2);
+	pool->give_back(pool.taken);
 }
 
 TEST(GiveBack, TellsTheListener_PutBackDoesNot)
@@ -425,7 +467,7 @@ TEST(Pool, WithTooFew_GrowsAndSaysSo)
 	EXPECT_FALSE(pool->take(12, pool.taken));
 	ASSERT_TRUE(pool.grown.wait(patience));
 	EXPECT_TRUE(pool->take(12, pool.taken));
-	EXPECT_EQ(pool->size(), 12u);
+	EXPECT_EQ(pool->made(), 12u);
 }
 
 TEST(Pool, GrowsToItsMostOnly)
@@ -438,10 +480,10 @@ TEST(Pool, GrowsToItsMostOnly)
 	EXPECT_TRUE(pool->take(9, pool.taken));
 	EXPECT_FALSE(pool->take(9, pool.taken));
 	ASSERT_TRUE(pool.grown.wait(patience));
-	EXPECT_EQ(pool->size(), 10u);
+	EXPECT_EQ(pool->made(), 10u);
 	EXPECT_FALSE(pool->take(2, pool.taken));
 	pool->stop();
-	EXPECT_EQ(pool->size(), 10u);
+	EXPECT_EQ(pool->made(), 10u);
 }
 
 TEST(Pool, OfADeviceWithFewRegistrations_HasThose)
@@ -451,7 +493,7 @@ TEST(Pool, OfADeviceWithFewRegistrations_HasThose)
 	Pool pool(fake, 40);
 	EXPECT_FALSE(pool->take(6, pool.taken));
 	ASSERT_TRUE(pool.grown.wait(patience));
-	EXPECT_EQ(pool->size(), small.registrations);
+	EXPECT_EQ(pool->made(), small.registrations);
 	EXPECT_TRUE(pool->take(small.registrations, pool.taken));
 	/* Nothing is to be had: nobody is told that there is. */
 	EXPECT_FALSE(pool->take(1, pool.taken));
@@ -481,7 +523,7 @@ TEST(Pool, Stopped_DoesNotGrow)
 	pool->stop();
 	EXPECT_FALSE(pool->take(1, pool.taken));
 	EXPECT_FALSE(pool.grown.wait(kernel::HZ / 10));
-	EXPECT_EQ(pool->size(), 0u);
+	EXPECT_EQ(pool->made(), 0u);
 }
 
 TEST(Prepare, WithoutMemory_MakesWhatItCan)
@@ -490,10 +532,10 @@ TEST(Prepare, WithoutMemory_MakesWhatItCan)
 	ASSERT_TRUE(fake);
 	Pool pool(fake, 100);
 	for_each_failed_allocation([&] {
-		const u32 before = pool->size();
+		const u32 before = pool->made();
 		const bool prepared = pool->prepare(2);
-		EXPECT_EQ(pool->size() == before + 2, prepared);
-		EXPECT_EQ(live_objects.registrations.read(), static_cast<long>(pool->size()));
+		EXPECT_EQ(pool->made() == before + 2, prepared);
+		EXPECT_EQ(live_objects.registrations.read(), static_cast<long>(pool->made()));
 		return prepared;
 	});
 }
@@ -505,7 +547,7 @@ TEST(Prepare, RefusedByTheDevice_MakesWhatItCan)
 	Pool pool(fake, 100);
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_ALLOC_MR, 2);
 	EXPECT_FALSE(pool->prepare(3));
-	EXPECT_EQ(pool->size(), 1u);
+	EXPECT_EQ(pool->made(), 1u);
 	EXPECT_EQ(live_objects.registrations.read(), 1);
 }
 

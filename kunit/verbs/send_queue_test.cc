@@ -263,6 +263,28 @@ TEST(Prepare, MakesBuffersOnce)
 	EXPECT_EQ(live_objects.send_buffers.read(), 6);
 }
 
+TEST(Trim, FreesBuffersThatWereNotNeeded_ButTheLeast)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Sends sends(fake, 64);
+	ASSERT_TRUE(sends->prepare(10, kernel::GFP_KERNEL));
+	EXPECT_TRUE(sends->trim());
+	EXPECT_EQ(live_objects.send_buffers.read(), 10);
+	for (u32 i = 0; i < 5; i++)
+		ASSERT_TRUE(sends.send(pattern(8, i)));
+	EXPECT_TRUE(sends->trim());
+	EXPECT_EQ(live_objects.send_buffers.read(), 5);
+	/* All at once, with the completion of the last. */
+	for (u32 i = 0; i < 16; i++)
+		ASSERT_TRUE(sends.send(pattern(8, i)));
+	fake.run();
+	(void)sends->trim();
+	EXPECT_FALSE(sends->trim());
+	EXPECT_LE(live_objects.send_buffers.read(), 16);
+	EXPECT_TRUE(sends.send(pattern(8)));
+}
+
 TEST(Stopped, Queue_TakesNothingMore)
 {
 	Fake fake;
