@@ -40,17 +40,14 @@ class OutgoingCall {
 	{
 		if (const auto obstacle = prepare())
 			return *obstacle;
-		const Runs call(field::rpc_rqst::rq_snd_buf(rqst_));
-		const Runs reply(field::rpc_rqst::rq_rcv_buf(rqst_));
-		const proto::RegistrationLimits limits = endpoint_.registrations().limits();
-		if (const auto obstacle = plan(call, reply, limits))
+		if (const auto obstacle = plan())
 			return *obstacle;
 
 		const std::uint32_t segments = plan_.read_segments + plan_.room_segments;
 		/* A registration, an invalidation for each, and the Send. */
 		const std::uint32_t requests = 2 * segments + 1;
 		verbs::Registrations taken;
-		if (!endpoint_.registrations().take(segments, taken))
+		if (segments != 0 && !endpoint_.registrations().take(segments, taken))
 			return held("registrations", Sent::no_room);
 		/* What a Call holds here until its Reply comes must not be in the way of what the responder wants before. */
 		verbs::SendBuffer *const buffer =
@@ -61,7 +58,8 @@ class OutgoingCall {
 		}
 		request_.rqst = rqst_;
 		verbs::Chain chain;
-		const verbs::Mapped mapped = request_.advertise(call, reply, plan_, limits, taken, chain);
+		request_.withdraw_offer();
+		const verbs::Mapped mapped = segments != 0 ? advertise(taken, chain) : verbs::Mapped::yes;
 		if (mapped != verbs::Mapped::yes) {
 			endpoint_.sends().abandon(*buffer, requests);
 			endpoint_.registrations().put_back(taken);
@@ -115,11 +113,21 @@ class OutgoingCall {
 	}
 
 	/* Returns why it can never be sent. */
-	[[nodiscard]] std::optional<Sent> plan(const Runs &call, const Runs &reply, proto::RegistrationLimits limits)
+	[[nodiscard]] std::optional<Sent> plan()
 	{
-		const auto plan = proto::plan_transfer(call.stream(kernel::XDRBUF_WRITE), call.segments(limits),
-						       reply.stream(kernel::XDRBUF_READ), reply.segments(limits),
-						       terms_, reduction_for(rqst_));
+		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
+		const xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst_);
+		const proto::Stream call_stream = stream_of(call, kernel::XDRBUF_WRITE);
+		const proto::Stream reply_stream = stream_of(reply, kernel::XDRBUF_READ);
+		proto::SegmentCounts call_segments;
+		proto::SegmentCounts reply_segments;
+		if (!proto::fits_inline(call_stream, reply_stream, terms_)) {
+			const proto::RegistrationLimits limits = endpoint_.registrations().limits();
+			call_segments = Runs(call).segments(limits);
+			reply_segments = Runs(reply).segments(limits);
+		}
+		const auto plan = proto::plan_transfer(call_stream, call_segments, reply_stream, reply_segments, terms_,
+						       reduction_for(rqst_));
 		if (!plan)
 			return impossible(name_of(plan.error()));
 		plan_ = *plan;
@@ -131,6 +139,13 @@ class OutgoingCall {
 		rpcordma_trace_call_planned(transport_.peer(), xid(), name_of(plan->call), name_of(plan->reply),
 					    plan->header_size, plan->inline_size, reads, room);
 		return std::nullopt;
+	}
+
+	[[nodiscard]] verbs::Mapped advertise(verbs::Registrations &taken, verbs::Chain &chain) const
+	{
+		return request_.advertise(Runs(field::rpc_rqst::rq_snd_buf(rqst_)),
+					  Runs(field::rpc_rqst::rq_rcv_buf(rqst_)), plan_,
+					  endpoint_.registrations().limits(), taken, chain);
 	}
 
 	/* Writes the header and what of the Payload stream follows it; returns the size of both. */

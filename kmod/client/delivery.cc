@@ -40,7 +40,7 @@ int take(Transport &transport, rpc_rqst *rqst, const proto::ShortReply &reply)
 {
 	xdr_buf &buffer = field::rpc_rqst::rq_rcv_buf(rqst);
 	const auto size = static_cast<std::uint32_t>(reply.payload.size());
-	const auto placement = proto::place_reply(Runs(buffer).stream(0), size, reply.written);
+	const auto placement = proto::place_reply(stream_of(buffer, 0), size, reply.written);
 	if (!placement) {
 		refused(transport, xid_of(rqst), name_of(placement.error()));
 		return -kernel::EIO;
@@ -103,7 +103,8 @@ void deliver(Transport &transport, Request &request) noexcept
 		transport.statistics().bad_replies++;
 		refused(transport, xid_of(rqst), name_of(taken.error()));
 		transport.outstanding().await_another(request);
-		return let_go(transport, rqst, buffer);
+		let_go(transport, rqst, buffer);
+		return transport.keep_receives();
 	}
 	transport.endpoint().receives().give_back(buffer);
 	transport.outstanding().answered(request);

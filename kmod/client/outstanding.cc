@@ -71,13 +71,15 @@ void Outstanding::release(rpc_rqst *rqst) noexcept
 
 	fence(request);
 	request.trim();
+	bool is_abandoned;
 	{
 		kernel::Guard guard(lock_);
-		abandon(request);
+		is_abandoned = abandon(request);
 		free_.put(request);
 	}
 	/* A Call that waits for a credit may have to see that none comes back. */
-	owner_.room();
+	if (is_abandoned)
+		owner_.room();
 }
 
 void Outstanding::connected(std::uint32_t credits) noexcept
@@ -264,15 +266,16 @@ void Outstanding::sweep() noexcept
 	}
 }
 
-/* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. */
-void Outstanding::abandon(Request &request) noexcept
+/* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. Returns whether that is so. */
+bool Outstanding::abandon(Request &request) noexcept
 {
 	Request::Progress &progress = progress_of(request);
 	if (progress.state != State::sent && progress.state != State::withdrawn)
-		return;
+		return false;
 	progress.state = State::idle;
 	if (progress.connection == connection_)
 		credits_.abandon();
+	return true;
 }
 
 /* sunrpc encodes the Call anew, perhaps before the old connection is gone: the memory has to be out of the responder's
@@ -287,8 +290,10 @@ void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. */
 	if (timed_out && progress.state != State::replied && progress.connection == connection_)
 		owner_.give_up("no reply in time");
-	if (!withdraw(request))
-		return abandon(request);
+	if (!withdraw(request)) {
+		abandon(request);
+		return;
+	}
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
 	progress.sleeper = task;
 	progress.status = field::rpc_task::tk_status(task);

@@ -105,7 +105,7 @@ class Outstanding {
 	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool free_memory(Request &request, const char *by) noexcept RPCORDMA_EXCLUDES(lock_);
-	void abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	bool abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_OUTSTANDING};

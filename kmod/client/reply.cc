@@ -110,7 +110,8 @@ void send_again(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buff
 	let_go(transport, rqst, buffer);
 }
 
-void take_reply(Transport &transport, const proto::ForCall &message, verbs::ReceiveBuffer &buffer)
+/* Returns whether it is what a Call has waited for: then that needs no other Receive. */
+bool take_reply(Transport &transport, const proto::ForCall &message, verbs::ReceiveBuffer &buffer)
 {
 	const Negotiator::Verdict negotiated = transport.negotiator().take(message);
 	rpc_xprt *const xprt = transport.xprt();
@@ -121,20 +122,26 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 		if (rqst)
 			xprt_pin_rqst(rqst);
 	}
-	if (!rqst)
-		return no_call(transport, message.xid, buffer);
-	if (negotiated == Negotiator::Verdict::again)
-		return send_again(transport, rqst, buffer);
+	if (!rqst) {
+		no_call(transport, message.xid, buffer);
+		return false;
+	}
+	if (negotiated == Negotiator::Verdict::again) {
+		send_again(transport, rqst, buffer);
+		return false;
+	}
 	if (negotiated == Negotiator::Verdict::outdated) {
 		transport.give_up("version not spoken any more");
-		return let_go(transport, rqst, buffer);
+		let_go(transport, rqst, buffer);
+		return false;
 	}
 
 	Request &request = Request::of(rqst);
 	const Outstanding::Judgement judgement = transport.outstanding().judge(request, message, buffer);
 	if (judgement.match != Outstanding::Match::awaits_it) {
 		not_awaited(transport, message.xid, judgement.match, buffer);
-		return let_go(transport, rqst, buffer);
+		let_go(transport, rqst, buffer);
+		return false;
 	}
 	if (!judgement.invalidation_allowed) [[unlikely]] {
 		u32 handle = 0;
@@ -150,7 +157,8 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	if (!request.verdict) [[unlikely]] {
 		transport.statistics().bad_replies++;
 		refused(transport, message.xid, name_of(request.verdict.error()));
-		return let_go(transport, rqst, buffer);
+		let_go(transport, rqst, buffer);
+		return false;
 	}
 	if (judgement.grant != proto::Grant::usual) [[unlikely]]
 		unusual_grant(transport, message, judgement.grant);
@@ -160,6 +168,7 @@ void take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 		deliver(transport, request);
 	else
 		transport.outstanding().take_back(request);
+	return true;
 }
 
 void take_option(Transport &transport, const proto::Option &option, wire::Bytes message)
@@ -179,7 +188,8 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 	if (!negotiator_.is_settled() && std::holds_alternative<proto::Dropped>(received)) [[unlikely]]
 		error = negotiator_.undecodable(buffer.message());
 	if (const auto *const message = error ? &*error : std::get_if<proto::ForCall>(&received)) {
-		take_reply(*this, *message, buffer);
+		if (take_reply(*this, *message, buffer)) [[likely]]
+			return;
 	} else {
 		check_stray_invalidation(*this, buffer);
 		if (const auto *const call = std::get_if<proto::Call>(&received))
@@ -192,7 +202,11 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 			drop(*this, buffer, std::get<proto::Dropped>(received));
 		endpoint().receives().give_back(buffer);
 	}
-	/* Messages that were not asked for take Receives that replies will need. */
+	keep_receives();
+}
+
+void Transport::keep_receives() noexcept
+{
 	(void)endpoint().receives().provide(outstanding_.count() + reverse_.receives(), 0, kernel::GFP_ATTEMPT);
 }
 

@@ -75,7 +75,6 @@ verbs::Mapped Request::advertise(const Runs &call, const Runs &reply, const prot
 		return advertised.add(stream.cursor(part), proto::Segmenter(stream.shapes(part), limits), access, taken,
 				      chain, offer);
 	};
-	withdraw_offer();
 	if (plan.call != proto::CallTransfer::inline_message) {
 		const bool is_reduced = plan.call == proto::CallTransfer::read_chunk;
 		const wire::Position position{is_reduced ? call.shapes(Runs::Part::whole).front().length : 0};

@@ -12,6 +12,15 @@ namespace rpcordma::client {
 
 namespace field = kernel::field;
 
+/* What of an xdr_buf the decisions see. `eligible`: the flag by which sunrpc says that the pages are one DDP-eligible item. */
+[[nodiscard]] inline proto::Stream stream_of(const xdr_buf &buffer, unsigned int eligible) noexcept
+{
+	return {.head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer)),
+		.pages = field::xdr_buf::page_len(&buffer),
+		.tail = static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)),
+		.pages_are_ddp_eligible = (field::xdr_buf::flags(&buffer) & eligible) != 0};
+}
+
 /* Head, pages and tail of an xdr_buf, which refers to the memory and does not own it. */
 class Runs {
     public:
@@ -19,8 +28,7 @@ class Runs {
 	enum class Part : std::uint8_t { pages, whole };
 
 	explicit Runs(const xdr_buf &buffer) noexcept
-		: flags_(field::xdr_buf::flags(&buffer))
-		, runs_{verbs::Run::of_bytes(field::xdr_buf::head(&buffer),
+		: runs_{verbs::Run::of_bytes(field::xdr_buf::head(&buffer),
 					     static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer))),
 			verbs::Run::of_pages(field::xdr_buf::pages(&buffer), field::xdr_buf::page_base(&buffer),
 					     field::xdr_buf::page_len(&buffer)),
@@ -30,14 +38,6 @@ class Runs {
 	{
 	}
 
-	/* `eligible`: the flag by which sunrpc says that the pages are one DDP-eligible item. */
-	[[nodiscard]] proto::Stream stream(unsigned int eligible) const noexcept
-	{
-		return {.head = shapes_[0].length,
-			.pages = shapes_[1].length,
-			.tail = shapes_[2].length,
-			.pages_are_ddp_eligible = (flags_ & eligible) != 0};
-	}
 	[[nodiscard]] proto::SegmentCounts segments(proto::RegistrationLimits limits) const noexcept
 	{
 		return {.pages = proto::segments_needed(shapes(Part::pages), limits),
@@ -53,7 +53,6 @@ class Runs {
 		return part == Part::pages ? std::span(all).subspan(1, 1) : std::span(all);
 	}
 
-	const unsigned int flags_;
 	const std::array<verbs::Run, 3> runs_;
 	const std::array<proto::MemoryRun, 3> shapes_;
 };

@@ -31,6 +31,9 @@ class Transport final : public verbs::Endpoint::User {
 	[[nodiscard]] int send(rpc_rqst *rqst) noexcept;
 	/* What a Call lacked may be there now. Context: process; does not sleep. */
 	void room() noexcept override;
+	/* A message has come that leaves a Call without its Reply: posts the Receive for that, as far as there is memory.
+	 * Context: a completion. */
+	void keep_receives() noexcept;
 	/* Whether there is swap on this transport. Context: any. */
 	[[nodiscard]] bool carries_swap() noexcept override;
 	/* As Connector::give_up(). */

@@ -107,9 +107,16 @@ enum class PlanError : std::uint8_t {
 	return names[std::to_underlying(error)];
 }
 
+/// Whether neither Call nor Reply takes a chunk, however large the Reply becomes: then plan_transfer() asks for no segments.
+[[nodiscard]] constexpr bool fits_inline(const Stream &call, const Stream &reply, const Terms &terms) noexcept
+{
+	const std::uint64_t header = wire::header_size(terms.version, 0, 0, 0);
+	return header + call.size() <= terms.thresholds.call && header + reply.size() <= terms.thresholds.reply;
+}
+
 /// Chooses the transfers of one transaction. Inline is preferred, then reduction, then a long message; the header's
 /// exact size for the segments at hand is taken into account.
-/// `reply` says the largest Reply that can come.
+/// `reply` says the largest Reply that can come. Where both fit inline, the numbers of segments may be left zero.
 [[nodiscard]] std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments,
 							   const Stream &reply, SegmentCounts reply_segments,
 							   const Terms &terms, Reduction reduction) noexcept;

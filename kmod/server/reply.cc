@@ -95,7 +95,7 @@ bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan 
 		return false;
 	const std::uint32_t size = fill(call, reply, plan, message->bytes());
 	std::optional<u32> invalidate;
-	if (endpoint.agreement().remote_invalidation) {
+	if (endpoint.agreement().remote_invalidation && call.call.chunks.any()) {
 		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
 			invalidate = std::to_underlying(*handle);
 	}
