@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import report
+from bench import memory, report
 from bench.machine import Machine, sysctls
 from bench.measure import Benchmark, Comparison, Side, rows_of
 from bench.profile import Profiler
@@ -50,6 +50,8 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
     parser.add_argument("--functions", type=int, default=0, metavar="N",
                         help="also show, for each row, the N functions that differ most, and the modules")
+    parser.add_argument("--memory", action="store_true",
+                        help="measure in place of that how much memory a connection takes, with both modules")
     parser.add_argument("--json", type=Path, metavar="FILE", help="instead of build/bench/TIME.json")
     arguments = parser.parse_args(command_line)
     if arguments.rounds < 1:
@@ -75,7 +77,7 @@ def main(command_line: list[str] | None = None) -> int:
     arguments = arguments_of(command_line)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        return run(arguments)
+        return run_memory(arguments) if arguments.memory else run(arguments)
     except (LabError, Unfit, FileNotFoundError) as error:
         print(f"{error}\nbench: failed: could not measure")
         return NOT_MEASURED
@@ -96,6 +98,24 @@ def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comp
         return (stock, Side(NAMES[OURS], OURS, None, arguments.protocol)), [to_first]
     versions = tuple(Side(f"{NAMES[OURS]}, v{protocol}", OURS, None, protocol) for protocol in (1, 2))
     return (stock, *versions), [Comparison(2, 0, limit, limit), Comparison(2, 1, PROTOCOL_LIMIT, NOISE_OF_LARGE)]
+
+
+def run_memory(arguments: argparse.Namespace) -> int:
+    """Measures what connections take."""
+    kernel = Kernel.find(arguments.kernel)
+    began = time.monotonic()
+    build_module(kernel)
+
+    def say(text: str) -> None:
+        print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
+
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    figures = memory.measure(kernel, LOGS / f"bench-memory-{stamp}", arguments.rounds, say)
+    path = arguments.json or CHECKOUT / "build" / "bench" / f"memory-{stamp}.json"
+    report.write(path, report.memory_document(figures, kernel))
+    print(f"memory that a connection takes, Linux {kernel.release}, {arguments.rounds} rounds")
+    print(f"\n{memory.table(figures)}\n\nall figures: {path}\nbench: passed")
+    return PASSED
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ def instruction_counting(board: Board) -> list[str]:
 
 
 def sysctls(inline: int | None) -> dict[str, int]:
-    """What is set for both modules: the in-tree one's defaults, but each its own inline thresholds where none are asked for."""
+    """What is set for both modules: the in-tree one's defaults, but each its own inline thresholds unless told."""
     settings = {
         "rdma_slot_table_entries": 128,
         "svc_rdma/max_requests": 64,

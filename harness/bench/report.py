@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.machine import Identity, instruction_counting
 from bench.measure import Comparison, Figure, Row, Side
+from bench.memory import Figure as MemoryFigure
 from bench.profile import Profile, module_of
 from lab.board import BOARDS
 from lab.kernel import Kernel
@@ -75,7 +76,7 @@ def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Compari
     board = BOARDS[kernel.architecture]
     return {
         "format": FORMAT,
-        "commit": _output("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty", "--abbrev=40"),
+        "commit": _commit(),
         "kernel": kernel.release,
         "qemu": {"version": _output(board.qemu, "--version").splitlines()[0], "options": instruction_counting(board)},
         "fio": _output("fio", "--version"),
@@ -88,6 +89,12 @@ def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Compari
                               "above_limit": row.is_above(comparison)} for comparison in comparisons],
                   "sides": [_figure(figure) for figure in row.figures]} for row in rows],
     }
+
+
+def memory_document(figures: list[MemoryFigure], kernel: Kernel) -> dict:
+    """The same for what connections take: bytes each."""
+    return {"format": FORMAT, "commit": _commit(), "kernel": kernel.release,
+            "memory": [{**asdict(figure), "bytes": figure.median} for figure in figures]}
 
 
 def _figure(figure: Figure) -> dict:
@@ -105,6 +112,10 @@ def write(path: Path, contents: dict) -> None:
     """Writes the JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
+
+
+def _commit() -> str:
+    return _output("git", "-C", str(CHECKOUT), "describe", "--always", "--dirty", "--abbrev=40")
 
 
 def _output(*command: str) -> str:

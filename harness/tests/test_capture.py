@@ -24,11 +24,13 @@ pytestmark = pytest.mark.about("both together")
 CAPTURE = "/run/capture.pcapng"
 # Of a message without chunks, in each version of the protocol.
 REVERSE_HEADER = {1: 28, 2: 32}
-# 128 KiB: the larger of these takes several segments, and padding.
-PAGES_EACH = 32
+# What a registration covers, in bytes: the larger of these takes several segments, and padding.
+REGISTRATION = 128 * 1024
 ONE_SEGMENT, LARGE = 20_000, 300_001
 # A Call is soon too long for this. In version 2 the threshold is never below 4096 bytes.
 SMALL_THRESHOLD = 1024
+# And a Reply for this.
+REPLY_THRESHOLD = 4096
 LONG = {1: 2000, 2: 6000}
 
 
@@ -79,8 +81,9 @@ def test_the_dissector_finds_the_chunks_that_trace_events_tell_of(
         pair: Pair, protocol: int, nfs: str, tmp_path: Path) -> None:
     """Each message that was captured is one that the module traced, and the other way round."""
     capture = tmp_path / "capture.pcapng"
-    with (small_device(pair.client, max_fast_reg_page_list_len=PAGES_EACH),
-          sysctl(pair.client, rdma_max_inline_write=SMALL_THRESHOLD, rdma_highest_version=protocol),
+    with (small_device(pair.client, max_fast_reg_page_list_len=REGISTRATION // pair.client.page_size),
+          sysctl(pair.client, rdma_max_inline_write=SMALL_THRESHOLD, rdma_max_inline_read=REPLY_THRESHOLD,
+                 rdma_highest_version=protocol),
           captured(pair.client, capture), traced(*pair.guests)):
         use_every_transfer(pair, nfs, LONG[protocol])
     client_events, server_events = (events_in(guest.read(TRACE))
