@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench import memory, report
+from bench import memory, record, report
 from bench.machine import Machine, sysctls
 from bench.measure import Benchmark, Comparison, Side, rows_of
 from bench.profile import Profiler
@@ -50,12 +50,19 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
     parser.add_argument("--functions", type=int, default=0, metavar="N",
                         help="also show, for each row, the N functions that differ most, and the modules")
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--record", type=Path, metavar="FILE",
+                      help="also keep the ratio of our module to the in-tree one, and what its functions execute")
+    kept.add_argument("--recorded", type=Path, metavar="FILE",
+                      help="fail where a ratio is more than 1 %% above that in this file; name the functions that grew")
     parser.add_argument("--memory", action="store_true",
                         help="measure in place of that how much memory a connection takes, with both modules")
     parser.add_argument("--json", type=Path, metavar="FILE", help="instead of build/bench/TIME.json")
     arguments = parser.parse_args(command_line)
     if arguments.rounds < 1:
         parser.error("--rounds: at least 1")
+    if (arguments.record or arguments.recorded) and (arguments.itself or arguments.before or not arguments.protocol):
+        parser.error("--record and --recorded: with --protocol, and without --self and --before")
     if arguments.before:
         arguments.before = arguments.before.resolve()
         if not arguments.before.is_file():
@@ -78,7 +85,7 @@ def main(command_line: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         return run_memory(arguments) if arguments.memory else run(arguments)
-    except (LabError, Unfit, FileNotFoundError) as error:
+    except (LabError, Unfit, FileNotFoundError, ValueError) as error:
         print(f"{error}\nbench: failed: could not measure")
         return NOT_MEASURED
 
@@ -134,7 +141,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
 
     settings = sysctls(arguments.inline)
-    profiler = Profiler(CHECKOUT / "build" / "bench") if arguments.functions else None
+    before = record.read(arguments.recorded) if arguments.recorded else []
+    keeps = arguments.record or arguments.recorded
+    profiler = Profiler(CHECKOUT / "build" / "bench") if arguments.functions or keeps else None
     machine = Machine(kernel, LOGS / f"bench-{stamp}", profiler)
     say(f"booting Linux {kernel.release} on an emulated processor that counts its instructions")
     try:
@@ -154,10 +163,15 @@ def run(arguments: argparse.Namespace) -> int:
     for number, side in enumerate(sides, 1):
         print(f"{number} {side.name}: {benchmark.identities[side.name]}")
     print(f"\n{report.table(rows, sides, comparisons)}\n\nall figures: {path}")
-    for row in rows if profiler else []:
+    for row in rows if arguments.functions else []:
         for comparison in comparisons:
             print(f"\n{report.functions(row, sides, comparison, arguments.functions)}")
     failures = report.above(rows, sides, comparisons)
+    now = [record.Recorded.of(row, comparisons[0]) for row in rows]
+    if arguments.record:
+        record.write(arguments.record, kernel.release, now)
+    if arguments.recorded:
+        failures += record.worse(before, now)
     for failure in failures:
         print(f"bench: {failure}")
     print("bench: failed" if failures else "bench: passed")
