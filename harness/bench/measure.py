@@ -169,8 +169,7 @@ class Benchmark:
     def _require(row: Row, rpcs: dict[str, int], counters: dict[str, int], retransmissions: int) -> None:
         """Every operation was one RPC over one RDMA connection that lasted, and nothing went wrong on the way."""
         operations = row.workload.operations
-        procedure = row.workload.procedure(row.version)
-        if rpcs.get(procedure) != operations:
+        if sum(rpcs.get(procedure, 0) for procedure in row.workload.procedures(row.version)) != operations:
             raise Unfit(f"{row.name}: there were {operations} operations, and RPCs: {rpcs}")
         if min(counters["sends"], counters["receives"]) < operations:
             raise Unfit(f"{row.name}: not all of {operations} operations went over RDMA: {counters}")

@@ -33,14 +33,20 @@ class Sample:
 
 @dataclass(frozen=True)
 class Transfer:
-    """Reads or writes of one size, a number of them at a time, in O_DIRECT."""
+    """Reads, writes or both of one size, a number of them at a time, in O_DIRECT."""
 
     name: str
-    write: bool
+    # The share of reads among them, in percent.
+    reads: int
     random: bool
     block: int
     depth: int
     size: int
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is a write among them."""
+        return self.reads < 100
 
     @property
     def operations(self) -> int:
@@ -55,16 +61,24 @@ class Transfer:
     @property
     def file(self) -> str:
         """The name of the file, from the export's top: all read the same one."""
-        return f"written-{self.block}-{self.depth}" if self.write else "source"
+        return f"written-{self.reads}-{self.block}-{self.depth}" if self.writes else "source"
 
-    def procedure(self, _version: str) -> str:
-        """The RPC of which there must be one for each operation."""
-        return "WRITE" if self.write else "READ"
+    def procedures(self, _version: str) -> tuple[str, ...]:
+        """The RPCs of which there must be one for each operation."""
+        return ("READ",) * (self.reads > 0) + ("WRITE",) * self.writes
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are both reads and writes."""
+        return 0 < self.reads < 100
 
     @property
     def prepare(self) -> str:
-        """Before the export is mounted, on the server: a file to write has its pages already."""
-        if self.write:
+        """Before the export is mounted, on the server: a file to write has its pages already. One that is also read has
+        the contents already that it will have."""
+        if self.is_mixed:
+            return f"head -c {self.size} {SCRATCH}/expected >{EXPORT}/{self.file}"
+        if self.writes:
             return f"head -c {self.size} /dev/zero >{EXPORT}/{self.file}"
         return f"cp -n {SCRATCH}/source {EXPORT}/source"
 
@@ -77,14 +91,14 @@ class Transfer:
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
-        direction = ("rand" if self.random else "") + ("write" if self.write else "read")
-        return self._fio(self.file, direction, self.size,
-                         f"--buffer_pattern='\"{PATTERN}\"' --output-format=json")
+        kind = "rw" if self.is_mixed else "write" if self.writes else "read"
+        return self._fio(self.file, ("rand" if self.random else "") + kind, self.size,
+                         f"--rwmixread={self.reads} --buffer_pattern='\"{PATTERN}\"' --output-format=json")
 
     @property
     def verify(self) -> str:
         """Read rows: what was read in the timed part, read once more, is what was put there."""
-        if self.write:
+        if self.writes:
             return "true"
         return (f"dd if={MOUNT_POINT}/{self.file} bs=1M count={self.size // MEBIBYTE} iflag=direct status=none | "
                 f"cmp -n {self.size} - {SCRATCH}/source")
@@ -92,17 +106,16 @@ class Transfer:
     @property
     def verify_unmounted(self) -> str:
         """Write rows: what the server has is what was written in the timed part."""
-        return f"cmp -n {self.size} {EXPORT}/{self.file} {SCRATCH}/expected" if self.write else "true"
+        return f"cmp -n {self.size} {EXPORT}/{self.file} {SCRATCH}/expected" if self.writes else "true"
 
     def sample(self, output: str) -> Sample:
         """Takes what the timed command printed."""
         fio = json.loads(output)
         job = fio["jobs"][0]
-        figures = job["write" if self.write else "read"]
-        if job["error"] or figures["total_ios"] != self.operations:
-            raise Unfit(f"fio made {figures['total_ios']} of {self.operations} operations, "
-                        f"error {job['error']}")
-        return Sample(self.operations, figures["runtime"] * 1_000_000, fio)
+        made = job["read"]["total_ios"] + job["write"]["total_ios"]
+        if job["error"] or made != self.operations:
+            raise Unfit(f"fio made {made} of {self.operations} operations, error {job['error']}")
+        return Sample(self.operations, max(job["read"]["runtime"], job["write"]["runtime"]) * 1_000_000, fio)
 
     def _fio(self, file: str, direction: str, size: int, more: str) -> str:
         return (f"fio --name=bench --filename={MOUNT_POINT}/{file} --rw={direction} --bs={self.block} "
@@ -112,18 +125,18 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Files:
-    """Empty files, created or removed one after the other."""
+    """Operations on empty files, one after the other."""
 
     name: str
     action: str
     operations: int
     is_large = False
 
-    def procedure(self, version: str) -> str:
+    def procedures(self, version: str) -> tuple[str, ...]:
         """The RPC of which there must be one for each operation."""
-        if self.action == "remove":
-            return "REMOVE"
-        return "CREATE" if version == "3" else "OPEN"
+        if self.action == "create":
+            return ("CREATE" if version == "3" else "OPEN",)
+        return ({"remove": "REMOVE", "attributes": "GETATTR", "look-up": "LOOKUP"}[self.action],)
 
     @property
     def prepare(self) -> str:
@@ -135,6 +148,8 @@ class Files:
         """The same, untimed, with fewer; and all files that are to be removed."""
         commands = [self._command("create", "warm-up", WARM_UP_FILES),
                     self._command("remove", "warm-up", WARM_UP_FILES)]
+        if self.action in ("attributes", "look-up"):
+            commands.append(self._command(self.action, "warm-up", WARM_UP_FILES))
         if self.action == "remove":
             commands.append(f"[ -e {MOUNT_POINT}/files/file-0 ] || "
                             f"{self._command('create', 'files', self.operations)}")
@@ -148,6 +163,8 @@ class Files:
     @property
     def verify(self) -> str:
         """The server has all of them, or none."""
+        if self.action in ("attributes", "look-up"):
+            return "true"
         expected = self.operations if self.action == "create" else 0
         return f"[ $(find {EXPORT}/files -type f | wc -l) = {expected} ]"
 
@@ -168,12 +185,19 @@ class Files:
 Workload = Transfer | Files
 
 WORKLOADS: tuple[Workload, ...] = (
-    Transfer("4 KiB read, depth 1", False, True, 4096, 1, 16 * MEBIBYTE),
-    Transfer("4 KiB write, depth 1", True, True, 4096, 1, 16 * MEBIBYTE),
-    Transfer("4 KiB read, depth 16", False, True, 4096, 16, 32 * MEBIBYTE),
-    Transfer("4 KiB write, depth 16", True, True, 4096, 16, 32 * MEBIBYTE),
-    Transfer("1 MiB read, depth 4", False, False, MEBIBYTE, 4, 128 * MEBIBYTE),
-    Transfer("1 MiB write, depth 4", True, False, MEBIBYTE, 4, 128 * MEBIBYTE),
+    Transfer("4 KiB read, depth 1", 100, True, 4096, 1, 16 * MEBIBYTE),
+    Transfer("4 KiB write, depth 1", 0, True, 4096, 1, 16 * MEBIBYTE),
+    Transfer("4 KiB read, depth 16", 100, True, 4096, 16, 32 * MEBIBYTE),
+    Transfer("4 KiB write, depth 16", 0, True, 4096, 16, 32 * MEBIBYTE),
+    Transfer("4 KiB read, depth 256", 100, True, 4096, 256, 32 * MEBIBYTE),
+    Transfer("4 KiB write, depth 256", 0, True, 4096, 256, 32 * MEBIBYTE),
+    Transfer("8 KiB mixed, depth 16", 70, True, 8192, 16, 64 * MEBIBYTE),
+    Transfer("64 KiB read, depth 4", 100, True, 65536, 4, 128 * MEBIBYTE),
+    Transfer("64 KiB write, depth 4", 0, True, 65536, 4, 128 * MEBIBYTE),
+    Transfer("1 MiB read, depth 4", 100, False, MEBIBYTE, 4, 128 * MEBIBYTE),
+    Transfer("1 MiB write, depth 4", 0, False, MEBIBYTE, 4, 128 * MEBIBYTE),
+    Files("attributes", "attributes", 5000),
+    Files("look-up", "look-up", 5000),
     Files("create", "create", 3000),
     Files("remove", "remove", 3000))
 
