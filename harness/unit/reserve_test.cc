@@ -67,6 +67,17 @@ TEST(Reserve, GivesUpWhatWasNotNeededSinceTheLastLook)
 	EXPECT_EQ(kept.given_up.size(), 8u);
 }
 
+TEST(Reserve, GivesUpWhatWasUsedLongestAgo)
+{
+	Kept kept(3);
+	(void)kept.reserve.give_up(kept.given_up, 0);
+	kept.use(1);
+	(void)kept.reserve.give_up(kept.given_up, 1);
+	Thing *const left = kept.reserve.take();
+	EXPECT_EQ(left->number, 2);
+	kept.reserve.put(*left);
+}
+
 TEST(Reserve, WhereAllWereNeeded_GivesUpNone)
 {
 	Kept kept(4);

@@ -46,6 +46,14 @@ template <typename T> class List {
 		}
 		return first;
 	}
+	/* Takes the last element off, or null. */
+	[[nodiscard]] T *pop_back() noexcept
+	{
+		T *const last = empty() ? nullptr : static_cast<T *>(head_.previous_);
+		if (last)
+			remove(*last);
+		return last;
+	}
 	/* `element` is on this list. */
 	void remove(T &element) noexcept
 	{

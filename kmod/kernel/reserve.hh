@@ -30,14 +30,14 @@ template <typename T> class Reserve {
 		fewest_ = std::min(fewest_, objects_.size());
 		return object;
 	}
-	/* Moves those to `to` that nobody has needed since the last call, but leaves `kept` of them. For the caller to delete,
-	 * where that may be done.
+	/* Moves to `to` as many as nobody has needed since the last call, but leaves `kept`. Those that were used longest ago
+	 * go. For the caller to delete, where that may be done.
 	 * Return: whether there are more that another call may move. */
 	bool give_up(List<T> &to, std::uint32_t kept = least_kept) noexcept
 	{
 		std::uint32_t unneeded = std::exchange(fewest_, ~0u);
 		for (; unneeded != 0 && size() > kept; unneeded--)
-			to.push_back(*objects_.pop_front());
+			to.push_back(*objects_.pop_back());
 		fewest_ = size();
 		return size() > kept;
 	}

@@ -143,11 +143,16 @@ ConnectOutcome Endpoint::establish(unsigned long patience) noexcept
 
 void Endpoint::trim() noexcept
 {
+	/* Nothing that is left to free is ours any more: see has_spares(). */
+	if (is_lost())
+		return;
 	const bool has_more = queues_.trim();
 	if (user_.trim() || has_more)
 		has_spares();
 }
 
+/* A buffer may be given back while the connection ends, and later, so that this may be queued behind stop()'s back: until the
+ * endpoint is destroyed. */
 void Endpoint::has_spares() noexcept
 {
 	if (!is_lost())
@@ -173,7 +178,6 @@ Endpoint::~Endpoint()
 
 void Endpoint::dismantle() noexcept
 {
-	/* It may have been queued anew when the connection was being lost. */
 	cancel_delayed_work_sync(trimming_.get());
 	queues_.free(id_.get());
 	/* Last: a device waits for its identifiers when it is removed, and must find nothing else of ours then. */

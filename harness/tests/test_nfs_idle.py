@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a connection takes for a burst comes back when there is little to do, and is there for the next burst."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from expectations import eventually, live_objects, mounted
+from workloads import fio
+
+from lab import Guest, Pair
+
+DEPTH = 64
+LIVE_OBJECTS = "/sys/kernel/debug/rpcordma/live_objects"
+# A look comes every ten seconds: what was used since the one before stays until the one after. A grant is halved with
+# each look.
+GIVEN_BACK_SECONDS = 90
+# What a connection has at hand that carries an RPC now and then: what is in use, and a batch beyond it.
+AT_HAND = {"client": {"receive_buffers": 24, "send_buffers": 4, "requests": 4},
+           "server": {"receive_buffers": 32, "send_buffers": 4, "calls": 4, "pushes": 4, "transfers": 4}}
+
+
+def burst(client: Guest) -> None:
+    """Many RPCs outstanding at a time, with chunks and without; verified."""
+    for size in ("4k", "64k"):
+        fio(client, "--directory=/mnt", "--rw=write", f"--bs={size}", "--size=8m", "--direct=1", f"--iodepth={DEPTH}")
+
+
+@contextmanager
+def trickle(client: Guest) -> Iterator[None]:
+    """An RPC now and then: a Receive that is posted for a credit goes with the Call that uses it."""
+    process = client.spawn("head -c 4k /dev/zero >/mnt/trickle && "
+                           "while sleep 0.1; do dd if=/mnt/trickle of=/dev/null bs=4k iflag=direct; done")
+    yield
+    process.kill()
+    process.wait(60)
+
+
+@pytest.mark.about("both together")
+@pytest.mark.versions("4.2")
+def test_what_a_burst_took_comes_back(pair: Pair, version: str) -> None:
+    """At both ends, twice."""
+    guests = {"client": pair.client, "server": pair.server}
+    with mounted(pair, version):
+        for _ in range(2):
+            burst(pair.client)
+            taken = {end: live_objects(guest) for end, guest in guests.items()}
+            assert all(objects["receive_buffers"] >= DEPTH for objects in taken.values()), taken
+            with trickle(pair.client):
+                for end, guest in guests.items():
+                    few = " && ".join(f"test $(sed -n 's/^{kind} //p' {LIVE_OBJECTS}) -le {most}"
+                                      for kind, most in AT_HAND[end].items())
+                    eventually(guest, few, GIVEN_BACK_SECONDS)
