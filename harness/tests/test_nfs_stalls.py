@@ -26,6 +26,8 @@ STALL_SECONDS = (30, 100, 240, 600)
 # More than the tasks that sunrpc's workqueue runs at a time.
 READERS_WITHOUT_REPLY = 300
 TASKS_AT_A_TIME = 256
+# With this inline threshold a READ of 4 KiB takes a registration.
+READS_TAKE_MEMORY = 1024
 # Of the client's device, when the connection is closed.
 SECONDS_TO_STOP = 20
 DEVICE = "/sys/module/small_device/parameters"
@@ -116,7 +118,8 @@ def test_tasks_whose_memory_is_not_back_hold_no_other_mount_up(pair: Pair, versi
     """They sleep, as tasks do, however many there are and however slow their connection is to end."""
     server, client = pair.server, pair.client
     with export_on_a_disk_that_can_stop(pair), small_device(client, stop_seconds=SECONDS_TO_STOP), \
-            sysctl(server, svc_rdma__max_requests=512), sysctl(client, rdma_slot_table_entries=512), \
+            sysctl(server, svc_rdma__max_requests=512), \
+            sysctl(client, rdma_slot_table_entries=512, rdma_max_inline_read=READS_TAKE_MEMORY), \
             traced(client, events="rpcordma/rpcordma_call_fenced"), \
             mounted(pair, version, export="stop", options="timeo=50,retrans=1"):
         other = pair.mount("4.2", path="/mnt2")
