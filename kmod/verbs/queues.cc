@@ -59,7 +59,7 @@ bool Queues::agree(std::uint32_t send_size, std::uint32_t receive_size) noexcept
 {
 	receives_->shrink(receive_size);
 	sends_->shrink(send_size);
-	return sends_->prepare(kernel::least_kept, kernel::GFP_KERNEL);
+	return sends_->prepare(SendQueue::least_buffers, kernel::GFP_KERNEL);
 }
 
 bool Queues::trim() noexcept

@@ -142,7 +142,7 @@ bool SendQueue::trim() noexcept
 	bool is_more;
 	{
 		kernel::Guard guard(lock_);
-		is_more = free_.give_up(unneeded);
+		is_more = free_.give_up(unneeded, least_buffers);
 	}
 	unneeded.delete_all();
 	return is_more;
