@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What administrators set, with the defaults of the in-tree module but where it says so, and what is counted for them. */
+/* What administrators set, with the in-tree module's defaults where nothing else is said, and what is counted for them. */
 #include <linux/percpu.h>
 
 #include "kernel/glue.h"
 
 unsigned int rpcordma_slot_table_entries = 128;
-/* Four times those of the in-tree module: what a message carries takes no registration, and READs and WRITEs of 4 and 8 KiB are
- * the most frequent ones. The smaller size of both ends counts, so that memory is taken for it only where both have it. */
+/*
+ * Four times those of the in-tree module: what a message carries takes no registration, and READs and WRITEs of 4 and
+ * 8 KiB are the most frequent ones. The smaller size of both ends counts, so that only where both have it is memory
+ * taken for it.
+ */
 unsigned int rpcordma_max_inline_read = 16384;
 unsigned int rpcordma_max_inline_write = 16384;
 

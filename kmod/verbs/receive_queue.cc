@@ -45,11 +45,13 @@ void ReceiveQueue::enlist(ReceiveBuffer &buffer) noexcept
 		buffer.older_->newer_ = &buffer;
 }
 
-void ReceiveQueue::forget(ReceiveBuffer &buffer) noexcept
+void ReceiveQueue::forget(kernel::List<ReceiveBuffer> &buffers) noexcept
 {
-	(buffer.newer_ ? buffer.newer_->older_ : newest_) = buffer.older_;
-	if (buffer.older_)
-		buffer.older_->newer_ = buffer.newer_;
+	buffers.for_each([&newest = newest_](ReceiveBuffer &buffer) {
+		(buffer.newer_ ? buffer.newer_->older_ : newest) = buffer.older_;
+		if (buffer.older_)
+			buffer.older_->newer_ = buffer.newer_;
+	});
 }
 
 std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept
@@ -131,10 +133,7 @@ bool ReceiveQueue::trim() noexcept
 	{
 		kernel::Guard guard(lock_);
 		is_more = spare_.give_up(unneeded, 0);
-		unneeded.for_each([&](ReceiveBuffer &buffer) {
-			/* Clang does not see here that the lock is held. */
-			forget(buffer);
-		});
+		forget(unneeded);
 	}
 	unneeded.delete_all();
 	return is_more;

@@ -90,7 +90,7 @@ class ReceiveQueue : public kernel::Heap {
 	void complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept;
 	ReceiveBuffer *make(gfp_t gfp) noexcept;
 	void enlist(ReceiveBuffer &buffer) noexcept RPCORDMA_REQUIRES(lock_);
-	void forget(ReceiveBuffer &buffer) noexcept RPCORDMA_REQUIRES(lock_);
+	void forget(kernel::List<ReceiveBuffer> &buffers) noexcept RPCORDMA_REQUIRES(lock_);
 	std::uint32_t post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	void post_spares(std::uint32_t wanted) noexcept RPCORDMA_REQUIRES(lock_);
 

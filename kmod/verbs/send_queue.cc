@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/send_queue.hh"
 
+#include <algorithm>
+
 namespace rpcordma::verbs {
 
 namespace field = kernel::field;
@@ -207,17 +209,24 @@ bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const
 	bool posted;
 	{
 		kernel::Guard guard(lock_);
-		/* A completion is needed for the last buffer to come back, and before unsignalled requests fill the queue. */
-		const bool signalled = options.watcher || free_.empty() ||
-				       posted_ + before.count - signalled_ >= depth_ / 4;
+		const bool signalled = options.watcher || needs_completion(before.count);
 		field::ib_send_wr::send_flags(request) = signalled ? kernel::IB_SEND_SIGNALED : 0;
 		in_queue_.push_back(buffer);
+		unsignalled_++;
 		posted = post_locked(before, signal, signalled);
 		buffer.mark_ = posted_;
 	}
 	if (!posted)
 		user_.failed("send queue", "not posted");
 	return posted;
+}
+
+/* For a message with so many work requests: for the last buffer to come back, before unsignalled requests fill the queue, and
+ * before half of the buffers wait for one, so that those that are not needed can be told. */
+bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
+{
+	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 2, least_buffers);
+	return free_.empty() || unsignalled_ + 1 >= most_unsignalled || posted_ + requests - signalled_ >= depth_ / 4;
 }
 
 bool SendQueue::post(Chain chain, Signal &signal) noexcept
@@ -244,8 +253,10 @@ bool SendQueue::post_locked(Chain chain, Signal &signal, bool signalled) noexcep
 	reserved_ -= chain.count;
 	posted_ += chain.count;
 	signal.mark_ = posted_;
-	if (signalled)
+	if (signalled) {
 		signalled_ = posted_;
+		unsignalled_ = 0;
+	}
 	return rpcordma_post_send(qp_, chain.first) == 0;
 }
 

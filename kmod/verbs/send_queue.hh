@@ -146,6 +146,7 @@ class SendQueue : public kernel::Heap {
 	void failed(unsigned int status) noexcept { user_.failed("send queue", rpcordma_status_name(status)); }
 	SendBuffer *make(gfp_t gfp) noexcept;
 	[[nodiscard]] bool post_locked(Chain chain, Signal &signal, bool signalled) noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool needs_completion(std::uint32_t requests) const noexcept RPCORDMA_REQUIRES(lock_);
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)
 	{
@@ -167,6 +168,8 @@ class SendQueue : public kernel::Heap {
 	std::uint32_t posted_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t retired_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t signalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Messages posted since. */
+	std::uint32_t unsignalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Work requests that reserve() promised room to and that have not been posted. */
 	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
