@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +24,7 @@
 #include "report/requirement.hh"
 #include "suite/client_suite.hh"
 #include "suite/server_case.hh"
+#include "verbs/interruption.hh"
 
 namespace peer {
 
@@ -206,7 +206,7 @@ void conclude(const Report &report, const Options &options, Outputs &outputs)
 		write_json(std::cout, report);
 	else if (!options.json_lines)
 		write_summary(std::cout, report);
-	if (report.count(Outcome::failed) > 0)
+	if (report.count(Outcome::failed) > 0 && report.interrupted.empty())
 		options.invocation.status = FAILED;
 	for (OutputFile *const file : {&outputs.results, &outputs.junit, &outputs.html, &outputs.mark})
 		if (!file->finish())
@@ -224,31 +224,63 @@ std::vector<Requirement> requirements_of(const Options &options)
 	return {};
 }
 
-Report new_report(const std::string &role, const Options &options)
+Report new_report(const std::string &role, std::size_t cases, const Options &options)
 {
 	Report report;
 	report.role = role;
 	report.device = options.server;
 	report.started = now();
 	report.peer_version = version();
+	report.planned = cases;
 	report.requirements = requirements_of(options);
 	return report;
 }
 
-void test_server(const Options &options, const std::vector<Case> &cases)
+// Does the work as far as a signal lets it. The report is about what was done by then.
+void run_until_interrupted(Report &report, const Options &options, const std::function<void()> &work)
 {
-	Report report = new_report("server", options);
-	Outputs outputs(options);
-	Export server(target_of(options), options.patience_of());
+	try {
+		work();
+	} catch (const Interrupted &signal) {
+		report.interrupted = signal.what();
+		options.invocation.status = INTERRUPTED + signal.signal;
+	}
+}
+
+// The case that a signal has come in proves nothing.
+void take_result(CaseResult result, Report &report, const Options &options)
+{
+	look_after(result, options);
+	throw_if_interrupted();
+	show(result, options);
+	report.results.push_back(std::move(result));
+}
+
+void run_server_cases(const std::vector<Case> &cases, Export &server, const Options &options, Outputs &outputs,
+		      Report &report)
+{
 	for (const Case &test : cases) {
 		mark(test, outputs);
-		CaseResult result = run_server_case(test, server, options.patience_of());
-		look_after(result, options);
-		show(result, options);
-		report.results.push_back(std::move(result));
+		take_result(run_server_case(test, server, options.patience_of()), report, options);
 		if (options.stop_when_ill && !report.results.back().in_order)
-			break;
+			return;
 	}
+}
+
+void test_server(const Options &options, const std::vector<Case> &cases)
+{
+	Report report = new_report("server", cases.size(), options);
+	Outputs outputs(options);
+	Target target = target_of(options);
+	// Before signals are caught: the library that asks the mount daemon waits on its own.
+	target.root = find_root(target, options.patience_of());
+	const Interruption interruption;
+	// Removed behind the reports, which are written even if the server is no longer there.
+	std::optional<Export> server;
+	run_until_interrupted(report, options, [&] {
+		server.emplace(target, options.patience_of());
+		run_server_cases(cases, *server, options, outputs, report);
+	});
 	conclude(report, options, outputs);
 }
 
@@ -332,7 +364,7 @@ class Companion {
 
 void test_client(const Options &options, const std::vector<Case> &cases)
 {
-	Report report = new_report("client", options);
+	Report report = new_report("client", cases.size(), options);
 	Outputs outputs(options);
 	Companion client;
 	ClientHooks hooks;
@@ -342,17 +374,13 @@ void test_client(const Options &options, const std::vector<Case> &cases)
 			client.start(options.execute);
 	};
 	hooks.begun = [&](const Case &test) { mark(test, outputs); };
-	hooks.told = [&](const CaseResult &done) {
-		CaseResult result = done;
-		look_after(result, options);
-		show(result, options);
-		report.results.push_back(result);
-	};
+	hooks.told = [&](const CaseResult &result) { take_result(result, report, options); };
 	if (!options.execute.empty()) {
 		hooks.ended = [&] { return client.ended(); };
 		hooks.wait_for_end = true;
 	}
-	run_client_cases(cases, listen_settings(options), hooks);
+	const Interruption interruption;
+	run_until_interrupted(report, options, [&] { run_client_cases(cases, listen_settings(options), hooks); });
 	conclude(report, options, outputs);
 }
 
@@ -476,16 +504,17 @@ void add_serve(CLI::App &app, Invocation &invocation)
 		->capture_default_str();
 	command.callback([options] {
 		const Versions versions = versions_of(*options);
-		static volatile std::sig_atomic_t interrupted = 0;
-		std::signal(SIGINT, [](int) { interrupted = 1; });
-		std::signal(SIGTERM, [](int) { interrupted = 1; });
+		const auto trace = [&](const std::string &line) {
+			if (options->trace)
+				std::cout << line << std::endl;
+		};
+		const Interruption interruption;
 		std::cerr << "serving; on a client: " << mount_command(*options, "3") << '\n';
-		serve(
-			listen_settings(*options), versions, [] { return interrupted != 0; },
-			[&](const std::string &line) {
-				if (options->trace)
-					std::cout << line << std::endl;
-			});
+		try {
+			serve(listen_settings(*options), versions, trace);
+		} catch (const Interrupted &) {
+			// This is how it ends.
+		}
 	});
 }
 

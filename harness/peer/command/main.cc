@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 	app.fallthrough();
 	app.require_subcommand(1);
 	app.footer("Exit status: 0 all is well, 1 a case failed or the other end misbehaved, 2 wrong use,\n"
-		   "3 no connection or no device.");
+		   "3 no connection or no device, 128 + N ended by signal N.");
 	peer::add_conform(app, invocation);
 	peer::add_run(app, invocation);
 	peer::add_serve(app, invocation);

@@ -156,6 +156,8 @@ void write_heading(std::ostream &out, const Report &report)
 	    << "</h1>\n<p class=\"quiet\">RPC-over-RDMA version 1. "
 	    << "Begun " << escape_markup(report.started) << ", by rpcordma-peer " << escape_markup(report.peer_version)
 	    << ".</p>\n";
+	if (!report.interrupted.empty())
+		out << "<p class=\"failed\"><b>This run was " << escape_markup(report.interruption()) << ".</b></p>\n";
 }
 
 void write_totals(std::ostream &out, const Report &report)

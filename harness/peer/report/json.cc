@@ -60,6 +60,8 @@ void write_json(std::ostream &out, const Report &report)
 		     {"device", report.device},
 		     {"started", report.started},
 		     {"peer_version", report.peer_version},
+		     {"planned", report.planned},
+		     {"interrupted", report.interrupted.empty() ? Json() : Json(report.interrupted)},
 		     {"passed", report.count(Outcome::passed)},
 		     {"failed", report.count(Outcome::failed)},
 		     {"skipped", report.count(Outcome::skipped)},

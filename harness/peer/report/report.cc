@@ -27,6 +27,14 @@ std::size_t Report::count(Outcome outcome) const noexcept
 			      [outcome](const CaseResult &result) { return result.outcome == outcome; }));
 }
 
+std::string Report::interruption() const
+{
+	if (interrupted.empty())
+		return {};
+	return "interrupted by " + interrupted + " after " + std::to_string(results.size()) + " of " +
+	       std::to_string(planned) + " cases";
+}
+
 std::vector<const CaseResult *> Report::results_for(const Requirement &requirement) const
 {
 	std::set<std::string> wanted;

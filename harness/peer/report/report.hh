@@ -43,11 +43,16 @@ struct Report {
 	std::string device; // who that is: "10.9.0.1:20049"
 	std::string started; // ISO 8601
 	std::string peer_version;
+	/// How many cases were to be run, and the signal that ended the run before that: "SIGINT"; empty where none did.
+	std::size_t planned = 0;
+	std::string interrupted;
 	std::vector<CaseResult> results;
 	/// What could be covered; without them no report says what has no case.
 	std::vector<Requirement> requirements = {};
 
 	[[nodiscard]] std::size_t count(Outcome outcome) const noexcept;
+	/// "interrupted by SIGINT after 3 of 300 cases", or nothing.
+	[[nodiscard]] std::string interruption() const;
 	/// The results of the cases for a requirement, or for one that says the same.
 	[[nodiscard]] std::vector<const CaseResult *> results_for(const Requirement &requirement) const;
 };
@@ -61,7 +66,7 @@ void write_table(std::ostream &out, const Report &report, bool colour, std::size
 void write_row(std::ostream &out, const CaseResult &result, bool colour, std::size_t width = terminal_width());
 /// One result as one line of JSON, for programs that look on.
 void write_json_line(std::ostream &out, const CaseResult &result);
-/// "N passed, N failed, N skipped".
+/// "N passed, N failed, N skipped", and whether the run was interrupted.
 void write_summary(std::ostream &out, const Report &report);
 void write_json(std::ostream &out, const Report &report);
 void write_junit(std::ostream &out, const Report &report);

@@ -364,6 +364,33 @@ TEST(Row, IsColouredOnDemandAndCutAllTheSame)
 	EXPECT_EQ(row, "\033[32mpassed \033[0m MUST       …\n");
 }
 
+TEST(Reports, SayThatTheRunWasInterrupted)
+{
+	Report report = example();
+	report.planned = 300;
+	report.interrupted = "SIGINT";
+	const std::string sentence = "interrupted by SIGINT after 3 of 300 cases";
+	EXPECT_EQ(written([&](std::ostream &out) { write_summary(out, report); }),
+		  "1 passed, 1 failed, 1 skipped; " + sentence + "\n");
+	EXPECT_NE(html_of(report).find("This run was " + sentence), std::string::npos);
+	const std::string junit = junit_of(report);
+	EXPECT_NE(junit.find("<system-err>" + sentence + "</system-err>"), std::string::npos);
+	EXPECT_EQ(complaint_about(junit), "");
+	EXPECT_EQ(complaint_about(html_of(report)), "");
+	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
+	EXPECT_EQ(json["interrupted"], "SIGINT");
+	EXPECT_EQ(json["planned"], 300);
+}
+
+TEST(Reports, SayNothingOfAnInterruptionThatThereWasNot)
+{
+	const Report report = example();
+	for (const std::string &text : {html_of(report), junit_of(report), table_of(report, 0)})
+		EXPECT_EQ(text.find("interrupted"), std::string::npos) << text;
+	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
+	EXPECT_TRUE(json["interrupted"].is_null());
+}
+
 TEST(Json, HasEverything)
 {
 	const Report report = with_requirements();

@@ -118,7 +118,10 @@ void write_table(std::ostream &out, const Report &report, bool colour, std::size
 void write_summary(std::ostream &out, const Report &report)
 {
 	out << report.count(Outcome::passed) << " passed, " << report.count(Outcome::failed) << " failed, "
-	    << report.count(Outcome::skipped) << " skipped\n";
+	    << report.count(Outcome::skipped) << " skipped";
+	if (!report.interrupted.empty())
+		out << "; " << report.interruption();
+	out << '\n';
 }
 
 } // namespace peer

@@ -45,14 +45,15 @@ struct ClientHooks {
 };
 
 /// Runs cases that are all for clients, of one NFS version after the other, those of each in their order. Cases that
-/// the client has not come to when it ends have failed. Throws ScriptError, VerbsError.
+/// the client has not come to when it ends have failed. Throws ScriptError, VerbsError, and Interrupted, with the cases told
+/// that had been run.
 void run_client_cases(const std::vector<Case> &cases, const ListenSettings &settings, const ClientHooks &hooks);
 
 /// What POSIX's cksum prints for these bytes.
 [[nodiscard]] std::string cksum_line(ByteView bytes);
 
-/// Serves the tree in these versions until @done says so, without any case.
-void serve(const ListenSettings &settings, const Versions &versions, const std::function<bool()> &done,
-	   const std::function<void(const std::string &)> &trace);
+/// Serves the tree in these versions, without any case, until it is interrupted. Throws Interrupted.
+[[noreturn]] void serve(const ListenSettings &settings, const Versions &versions,
+			const std::function<void(const std::string &)> &trace);
 
 } // namespace peer

@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "verbs/interruption.hh"
+
 namespace peer {
 
 namespace {
@@ -69,13 +71,27 @@ Bytes pattern(std::uint64_t offset, std::size_t length, unsigned seed)
 	return bytes;
 }
 
-Export::Export(const Target &target, Patience patience)
+FileHandle find_root(const Target &target, Patience patience)
+{
+	if (!target.root.empty())
+		return target.root;
+	const Client client(target, patience);
+	return mount_over_tcp(target.host, target.path);
+}
+
+Export::Export(const Target &target, Patience patience, FileHandle root)
 	: name("rpcordma-peer-" + std::to_string(::getpid()))
 	, target_(target)
 	, patience_(patience)
+	, root_(std::move(root))
+{
+}
+
+// The object is there once the other constructor is done: the destructor runs whatever is thrown here.
+Export::Export(const Target &target, Patience patience)
+	: Export(target, patience, find_root(target, patience))
 {
 	Client client(target, patience);
-	root_ = target.root.empty() ? mount_over_tcp(target.host, target.path) : target.root;
 	succeed(client, nfs3::mkdir(client.next_xid(), root_, name), NFS3ERR_EXIST);
 	directory = look_up(client, root_, name);
 	fill(client);
@@ -98,21 +114,33 @@ void Export::fill(Client &client)
 	link = look_up(client, directory, "link");
 }
 
+// A signal ends the program anyway: the first one lets it be done with this.
 Export::~Export()
 {
 	try {
-		Client client(target_, patience_);
+		remove_all();
+	} catch (const Interrupted &) {
+		remove_all();
+	}
+}
+
+// Whatever of it has been made. What a server leaves when it is not there any more is its own.
+void Export::remove_all()
+try {
+	Client client(target_, patience_);
+	if (!many.empty())
 		for (unsigned i = 0; i < ENTRIES; i++)
 			client.call(nfs3::remove(client.next_xid(), many, entry_name(i)));
+	if (!directory.empty()) {
 		client.call(nfs3::rmdir(client.next_xid(), directory, "many"));
 		for (const char *const file : {"data", "scratch", "link", "made"})
 			client.call(nfs3::remove(client.next_xid(), directory, file));
 		for (unsigned i = 1; i <= made_; i++)
 			client.call(nfs3::remove(client.next_xid(), directory, made_name(i)));
-		client.call(nfs3::rmdir(client.next_xid(), root_, name));
-	} catch (const std::runtime_error &) {
-		// What a server leaves when it is not there any more is its own.
 	}
+	client.call(nfs3::rmdir(client.next_xid(), root_, name));
+} catch (const std::runtime_error &) {
+	return;
 }
 
 std::optional<std::string> Export::health()

@@ -23,8 +23,8 @@ class Export {
 	static constexpr unsigned ENTRIES = 120;
 	static constexpr std::size_t LINK_LENGTH = 1000;
 
-	/// Asks the server's mount daemon for the export where need be, and fills a directory below it. Throws VerbsError,
-	/// Violation.
+	/// Asks the server's mount daemon for the export where need be, and fills a directory below it. What has been made
+	/// when this fails is removed. Throws VerbsError, Violation.
 	Export(const Target &target, Patience patience);
 	/// Removes the directory.
 	~Export();
@@ -53,7 +53,10 @@ class Export {
 	void clear_scratch();
 
     private:
+	Export(const Target &target, Patience patience, FileHandle root);
+
 	void fill(Client &client);
+	void remove_all();
 
 	Target target_;
 	Patience patience_;
@@ -61,6 +64,10 @@ class Export {
 	unsigned checks_ = 0;
 	unsigned made_ = 0;
 };
+
+/// The handle of what the target exports: its own, or what its mount daemon says. A server that cannot be reached is
+/// told before its mount daemon is asked, which takes long where there is none. Throws NotConnected, VerbsError, Violation.
+[[nodiscard]] FileHandle find_root(const Target &target, Patience patience);
 
 /// Asks a mount daemon (MOUNT version 3 over TCP, found through rpcbind) for the root of an export. Throws NotConnected,
 /// Violation.
