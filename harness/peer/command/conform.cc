@@ -467,7 +467,10 @@ void add_conform(CLI::App &app, Invocation &invocation)
 	add_listening(command, *options);
 	command.add_option("--exec", options->execute, "with --listen: a shell command that makes the client begin");
 	command.add_option("--cases", options->cases, "the directory with the cases")->capture_default_str();
-	command.add_option("--only", options->only, "only cases with names like this one, such as 'server/version-*'");
+	// One word each time: the next one is the server.
+	command.add_option("--only", options->only,
+			   "only cases with names like this one, such as 'server/version-*'; again for more of them")
+		->allow_extra_args(false);
 	command.add_flag("--apart", options->apart,
 			 "also those that are run only where they are asked for; --list says why");
 	command.add_flag("--stop-when-ill", options->stop_when_ill,

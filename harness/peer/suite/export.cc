@@ -13,7 +13,22 @@ namespace peer {
 namespace {
 
 constexpr std::size_t PIECE = 32 * 1024;
+constexpr std::uint32_t NFS3ERR_PERM = 1;
+constexpr std::uint32_t NFS3ERR_ACCES = 13;
 constexpr std::uint32_t NFS3ERR_EXIST = 17;
+constexpr std::uint32_t NFS3ERR_ROFS = 30;
+
+std::string hint_for(std::uint32_t status)
+{
+	switch (status) {
+	case NFS3ERR_PERM:
+	case NFS3ERR_ACCES:
+		return ": export with no_root_squash and insecure";
+	case NFS3ERR_ROFS:
+		return ": export with rw";
+	}
+	return "";
+}
 
 NfsResult succeed(Client &client, const NfsCall &call, std::uint32_t allowed = 0)
 {
@@ -21,9 +36,8 @@ NfsResult succeed(Client &client, const NfsCall &call, std::uint32_t allowed = 0
 	if (!result.accepted || result.rpc_status != RPC_SUCCESS)
 		throw Violation(call.name + " was refused with RPC status " + std::to_string(result.rpc_status));
 	if (result.status != 0 && result.status != allowed)
-		throw Violation(
-			call.name + " failed with NFS status " + std::to_string(result.status) +
-			(result.status == 13 || result.status == 1 ? ": export with no_root_squash and insecure" : ""));
+		throw Violation(call.name + " failed with NFS status " + std::to_string(result.status) +
+				hint_for(result.status));
 	return result;
 }
 
@@ -92,9 +106,18 @@ Export::Export(const Target &target, Patience patience)
 	: Export(target, patience, find_root(target, patience))
 {
 	Client client(target, patience);
-	succeed(client, nfs3::mkdir(client.next_xid(), root_, name), NFS3ERR_EXIST);
-	directory = look_up(client, root_, name);
+	make_directory(client);
 	fill(client);
+}
+
+// What a server refuses here is a matter of its exports.
+void Export::make_directory(Client &client)
+{
+	const NfsResult made = client.call(nfs3::mkdir(client.next_xid(), root_, name)).result;
+	if (made.accepted && made.rpc_status == RPC_SUCCESS && made.status != 0 && made.status != NFS3ERR_EXIST)
+		throw NotExported("no directory can be made below " + target_.path + " of " + target_.host +
+				  ": NFS status " + std::to_string(made.status) + hint_for(made.status));
+	directory = look_up(client, root_, name);
 }
 
 void Export::fill(Client &client)
