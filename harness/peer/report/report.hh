@@ -57,13 +57,13 @@ struct Report {
 	[[nodiscard]] std::vector<const CaseResult *> results_for(const Requirement &requirement) const;
 };
 
-/// How many columns standard output has; zero when it is no terminal, and nothing has to be cut.
-[[nodiscard]] std::size_t terminal_width();
+/// How many columns the terminal has that a file descriptor is for; zero when it is none.
+[[nodiscard]] std::size_t terminal_width(int descriptor);
 
 /// A row for each case, and the summary.
-void write_table(std::ostream &out, const Report &report, bool colour, std::size_t width = terminal_width());
+void write_table(std::ostream &out, const Report &report, bool colour);
 /// One row, for progress while it runs; below a failed one, what was expected and what came.
-void write_row(std::ostream &out, const CaseResult &result, bool colour, std::size_t width = terminal_width());
+void write_row(std::ostream &out, const CaseResult &result, bool colour);
 /// One result as one line of JSON, for programs that look on.
 void write_json_line(std::ostream &out, const CaseResult &result);
 /// "N passed, N failed, N skipped", and whether the run was interrupted.

@@ -24,7 +24,7 @@ class Suite {
 	Suite(const std::vector<Case> &cases, const ListenSettings &settings, const ClientHooks &hooks)
 		: settings_(settings)
 		, hooks_(hooks)
-		, instances_(instances_of(cases))
+		, instances_(instances_of(cases, settings.repeat))
 		, service_(tree_)
 		, mount_daemon_(settings.host, settings.mount_port)
 		, responder_(settings.host, settings.port, service_)

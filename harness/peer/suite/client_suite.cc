@@ -30,9 +30,6 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	responder_.acceptance = usual_acceptance();
 	speak({.low = VERSION_1, .high = instance.test->protocol});
 	responder_.features = features_of(*instance.test);
-	const std::string which = instance.test->variable.empty() ? "" :
-								    instance.test->variable.substr(1) + " = " +
-									    std::to_string(instance.value) + ": ";
 	try {
 		for (const Step &step : instance.test->steps_for(instance.value))
 			take(step);
@@ -44,11 +41,11 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 		throw;
 	} catch (const Unable &error) {
 		result.outcome = Outcome::skipped;
-		result.came = which + error.what();
+		result.came = instance.described + error.what();
 		result.in_order = recover();
 	} catch (const std::runtime_error &error) {
 		result.outcome = Outcome::failed;
-		result.came = which + "instead of " + expectation_ + ": " + error.what();
+		result.came = instance.described + "instead of " + expectation_ + ": " + error.what();
 		result.in_order = recover();
 	}
 	trace_ = nullptr;

@@ -26,6 +26,8 @@ struct ListenSettings {
 	Clock::duration start = std::chrono::minutes(10);
 	/// Ends behind a case after which the client does not go on.
 	bool stop_when_ill = false;
+	/// How often each case is run.
+	unsigned repeat = 1;
 	/// The highest version of RPC-over-RDMA that the client under test speaks.
 	std::uint32_t highest_version = VERSION_1;
 };

@@ -87,6 +87,7 @@ def test_the_table_is_for_people(solo: Solo, peer: Peer) -> None:
     (["conform", "10.9.0.1", "--path", "/nowhere"], NO_EXPORT, "refuses /nowhere"),
     (["conform", "10.9.0.1:1", "--path", "/nowhere"], NO_CONNECTION, "nobody listens there"),
     (["conform", "--only", "null", "10.9.0.1", "--path", "/srv/nfs/tmpfs"], FINE, "1 passed"),
+    (["conform", "--only", "server/null", "--repeat", "3", "10.9.0.1", "--path", "/srv/nfs/tmpfs"], FINE, "1 passed"),
     (["conform", "10.9.0.1", "--onyl", "null"], WRONG_USE, "no such option: --onyl; did you mean --only?"),
     (["bogus"], WRONG_USE, "no such command: bogus"),
     (["pong"], WRONG_USE, "no such command: pong; did you mean ping?"),
