@@ -100,15 +100,23 @@ std::vector<Case> cases_for(const Options &options, Tested tested)
 	return all;
 }
 
+// By subject, as the names have it, and those behind the others that may do damage. The client runs those of one NFS version
+// after those of the other, and those of version 2 behind those of version 1.
+void put_in_order(std::vector<Case> &cases, Tested tested)
+{
+	std::ranges::stable_sort(cases, {}, &Case::protocol);
+	std::ranges::stable_sort(cases, {}, [](const Case &test) { return test.level == "hostile"; });
+	if (tested == Tested::client)
+		std::ranges::stable_sort(cases, {},
+					 [](const Case &test) { return std::tie(test.version, test.protocol); });
+}
+
 std::vector<Case> wanted_cases(const Options &options, Tested tested)
 {
 	std::vector<Case> wanted = select(cases_for(options, tested), selection_of(options), requirements_of(options));
 	for (Case &test : wanted)
 		test.settle(options.strict);
-	// The client runs those of one NFS version after those of the other, and those of version 2 behind those of version 1.
-	std::stable_sort(wanted.begin(), wanted.end(), [](const Case &a, const Case &b) {
-		return std::tie(a.version, a.protocol) < std::tie(b.version, b.protocol);
-	});
+	put_in_order(wanted, tested);
 	return wanted;
 }
 

@@ -10,16 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include "command/nearest.hh"
+#include "report/level.hh"
 
 namespace peer {
 
 namespace {
-
-// What a level of "--only" stands for, as cases have it.
-const std::map<std::string, std::set<std::string>> LEVELS = {
-	{"must", {"MUST", "MUST NOT"}}, {"should", {"SHOULD", "SHOULD NOT"}}, {"may", {"MAY"}}, {"says", {"says"}},
-	{"hostile", {"hostile"}},
-};
 
 // How requirements are called that are of a document, and how the first line of a case calls the document.
 const std::map<std::string, std::string> DOCUMENTS = {
@@ -34,8 +29,8 @@ std::string stem_of(const std::string &name)
 
 bool has_level(const Case &test, const std::string &word)
 {
-	const auto level = LEVELS.find(word);
-	return level != LEVELS.end() && level->second.contains(test.level);
+	return std::any_of(weights().begin(), weights().end(),
+			   [&](const Weight &weight) { return weight.word == word && weight.has(test.level); });
 }
 
 // "8166-3.4.5", of "RFC 8166, 3.4.5".
@@ -129,8 +124,8 @@ bool is_wanted(const Case &test, const Selection &selection, const std::vector<W
 std::string suggestion_for(const std::string &word, const std::vector<Case> &all, const Shared &shared)
 {
 	std::vector<std::string> known;
-	for (const auto &[level, meant] : LEVELS)
-		known.push_back(level);
+	for (const Weight &weight : weights())
+		known.push_back(weight.word);
 	for (const Case &test : all)
 		known.push_back(word.find('/') == std::string::npos ? stem_of(test.name) : test.name);
 	for (const auto &[identifier, common] : shared)

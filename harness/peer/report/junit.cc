@@ -93,6 +93,7 @@ void write_junit(std::ostream &out, const Report &report)
 	    << attribute("timestamp", report.started) << ">\n    <properties>\n";
 	write_property(out, "device", report.device);
 	write_property(out, "peer-version", report.peer_version);
+	write_property(out, "verdict", report.verdict());
 	if (!report.interrupted.empty())
 		write_property(out, "interrupted", report.interrupted);
 	out << "    </properties>\n";

@@ -371,8 +371,9 @@ TEST(Reports, SayThatTheRunWasInterrupted)
 	report.planned = 300;
 	report.interrupted = "SIGINT";
 	const std::string sentence = "interrupted by SIGINT after 3 of 300 cases";
-	EXPECT_EQ(written([&](std::ostream &out) { write_summary(out, report); }),
-		  "1 passed, 1 failed, 1 skipped; " + sentence + "\n");
+	EXPECT_TRUE(written([&](std::ostream &out) {
+			    write_summary(out, report);
+		    }).ends_with("\n1 passed, 1 failed, 1 skipped; " + sentence + "\n"));
 	EXPECT_NE(html_of(report).find("This run was " + sentence), std::string::npos);
 	const std::string junit = junit_of(report);
 	EXPECT_NE(junit.find("<system-err>" + sentence + "</system-err>"), std::string::npos);
@@ -390,6 +391,50 @@ TEST(Reports, SayNothingOfAnInterruptionThatThereWasNot)
 		EXPECT_EQ(text.find("interrupted"), std::string::npos) << text;
 	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
 	EXPECT_TRUE(json["interrupted"].is_null());
+}
+
+TEST(Verdict, IsAboutMusts)
+{
+	Report report = example();
+	EXPECT_EQ(report.verdict(), "does not conform: 1 of 2 cases about a MUST failed");
+	report.results[1].level = "SHOULD";
+	EXPECT_EQ(report.verdict(), "conforms: 1 of 1 cases about a MUST passed");
+	report.results[0].outcome = Outcome::skipped;
+	EXPECT_EQ(report.verdict(), "no verdict: no case about a MUST came to an end");
+	EXPECT_FALSE(report.conforms().has_value());
+}
+
+TEST(Verdict, HasWhatIsNoMustApart)
+{
+	Report report = example();
+	report.results[1].level = "SHOULD NOT";
+	EXPECT_EQ(written([&](std::ostream &out) { write_summary(out, report); }),
+		  "conforms: 1 of 1 cases about a MUST passed\n"
+		  "  MUST: 1 passed, 0 failed, 0 skipped\n"
+		  "  SHOULD: 0 passed, 1 failed, 0 skipped\n"
+		  "  robustness against hostile input: 0 passed, 0 failed, 1 skipped\n"
+		  "1 passed, 1 failed, 1 skipped\n");
+}
+
+TEST(Verdict, IsInEveryReport)
+{
+	const Report report = example();
+	EXPECT_NE(html_of(report).find("<p class=\"verdict failed\">" + report.verdict()), std::string::npos);
+	EXPECT_NE(junit_of(report).find("name=\"verdict\" value=\"" + report.verdict()), std::string::npos);
+	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
+	EXPECT_EQ(json["conforms"], false);
+	EXPECT_EQ(json["levels"]["must"]["failed"], 1);
+	EXPECT_EQ(json["levels"]["hostile"]["skipped"], 1);
+	EXPECT_FALSE(json["levels"].contains("should"));
+}
+
+TEST(Weights, HaveEveryLevelOfTheCasesOnce)
+{
+	for (const Case &test : load_cases(PEER_SOURCE "/cases"))
+		EXPECT_EQ(std::count_if(weights().begin(), weights().end(),
+					[&](const Weight &weight) { return weight.has(test.level); }),
+			  1)
+			<< test.name << ": " << test.level;
 }
 
 TEST(Json, HasEverything)

@@ -115,6 +115,11 @@ void write_table(std::ostream &out, const Report &report, bool colour)
 
 void write_summary(std::ostream &out, const Report &report)
 {
+	out << report.verdict() << '\n';
+	for (const Weight &weight : report.tested_weights())
+		out << "  " << weight.title << ": " << report.count(Outcome::passed, weight) << " passed, "
+		    << report.count(Outcome::failed, weight) << " failed, " << report.count(Outcome::skipped, weight)
+		    << " skipped\n";
 	out << report.count(Outcome::passed) << " passed, " << report.count(Outcome::failed) << " failed, "
 	    << report.count(Outcome::skipped) << " skipped";
 	if (!report.interrupted.empty())
