@@ -16,13 +16,13 @@ _rpcordma_peer() {
 	COMPREPLY=()
 	case $subcommand:$previous in
 	conform:--only)
-		mapfile -t COMPREPLY < <(compgen -W "$({
+		mapfile -t COMPREPLY < <(compgen -W "must should may says hostile $({
 			"$program" conform --listen --list
 			"$program" conform server --list
 		} 2>/dev/null | awk '/^[^ ]+\/[^ ]/ { print $1 }')" -- "$word")
 		return
 		;;
-	*:--path | *:--cases | *:--results | *:--junit | *:--html | *:--mark)
+	*:--path | *:--cases | *:--failed-from | *:--results | *:--junit | *:--html | *:--mark)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames
 		return

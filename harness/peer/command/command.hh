@@ -15,6 +15,8 @@ enum Status {
 	FAILED = 1, // a case failed, or the other end misbehaved
 	WRONG_USE = 2,
 	NO_CONNECTION = 3, // or no device
+	NO_EXPORT = 4, // the server does not let this machine work below --path
+	INTERRUPTED = 128, // and the signal's number, as shells have it
 };
 
 /// How the program was called, and what became of it.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,14 +16,17 @@
 #include <memory>
 #include <tuple>
 
-#include <fnmatch.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "command/progress.hh"
+#include "command/selection.hh"
 #include "command/version.hh"
 #include "report/requirement.hh"
 #include "suite/client_suite.hh"
 #include "suite/server_case.hh"
+#include "suite/words.hh"
+#include "verbs/interruption.hh"
 
 namespace peer {
 
@@ -40,6 +42,8 @@ struct Options {
 	std::uint16_t mount_port = 20048;
 	std::string cases = PEER_CASES;
 	std::vector<std::string> only;
+	std::string failed_from;
+	unsigned repeat = 1;
 	std::vector<std::string> files;
 	std::string after_each;
 	std::string execute;
@@ -66,33 +70,53 @@ Target target_of(const Options &options)
 	return {.host = address.host, .port = address.port, .path = options.path, .highest_version = options.protocol};
 }
 
-bool is_wanted(const Case &test, const Options &options)
+// A copy of the program runs single cases far from the source tree.
+std::vector<Requirement> requirements_of(const Options &options)
 {
-	const auto matches = [&](const std::string &pattern) {
-		return ::fnmatch(pattern.c_str(), test.name.c_str(), 0) == 0 ||
-		       ::fnmatch(pattern.c_str(), test.name.substr(test.name.find('/') + 1).c_str(), 0) == 0;
-	};
-	if (test.protocol > options.protocol)
-		return false;
-	if (options.only.empty())
-		return options.apart || test.apart.empty();
-	return std::any_of(options.only.begin(), options.only.end(), matches);
+	const std::filesystem::path file = options.cases + "/../requirements.txt";
+	if (std::filesystem::exists(file))
+		return load_requirements(file);
+	if (options.files.empty())
+		throw ScriptError(file.string() + " is not there; it belongs beside the directory that --cases names");
+	return {};
+}
+
+Selection selection_of(const Options &options)
+{
+	Selection selection = {.only = options.only, .protocol = options.protocol, .apart = options.apart};
+	if (options.failed_from.empty())
+		return selection;
+	std::ifstream report(options.failed_from);
+	if (!report)
+		throw ScriptError("--failed-from: " + options.failed_from + " cannot be read: " + std::strerror(errno));
+	selection.names = failed_cases(report, options.failed_from);
+	return selection;
+}
+
+std::vector<Case> cases_for(const Options &options, Tested tested)
+{
+	std::vector<Case> all = load_cases(options.cases);
+	std::erase_if(all, [tested](const Case &test) { return test.tested != tested; });
+	return all;
+}
+
+// By subject, as the names have it, and those behind the others that may do damage. The client runs those of one NFS version
+// after those of the other, and those of version 2 behind those of version 1.
+void put_in_order(std::vector<Case> &cases, Tested tested)
+{
+	std::ranges::stable_sort(cases, {}, &Case::protocol);
+	std::ranges::stable_sort(cases, {}, [](const Case &test) { return test.level == "hostile"; });
+	if (tested == Tested::client)
+		std::ranges::stable_sort(cases, {},
+					 [](const Case &test) { return std::tie(test.version, test.protocol); });
 }
 
 std::vector<Case> wanted_cases(const Options &options, Tested tested)
 {
-	std::vector<Case> wanted;
-	for (Case &test : load_cases(options.cases))
-		if (test.tested == tested && is_wanted(test, options))
-			wanted.push_back(std::move(test));
+	std::vector<Case> wanted = select(cases_for(options, tested), selection_of(options), requirements_of(options));
 	for (Case &test : wanted)
 		test.settle(options.strict);
-	// The client runs those of one NFS version after those of the other, and those of version 2 behind those of version 1.
-	std::stable_sort(wanted.begin(), wanted.end(), [](const Case &a, const Case &b) {
-		return std::tie(a.version, a.protocol) < std::tie(b.version, b.protocol);
-	});
-	if (wanted.empty())
-		throw ScriptError("no case that --protocol allows has a name that --only allows; --list shows them");
+	put_in_order(wanted, tested);
 	return wanted;
 }
 
@@ -127,6 +151,14 @@ std::string now()
 	std::array<char, sizeof("2026-01-01T00:00:00Z")> text;
 	std::strftime(text.data(), text.size(), "%FT%TZ", std::gmtime(&seconds));
 	return text.data();
+}
+
+// How wide the terminal is that somebody watches the run on; zero where there is none. What goes to a pipe or a file is
+// rows alone, and JSON is for no terminal.
+std::size_t progress_width(const Options &options)
+{
+	const bool is_watched = ::isatty(STDERR_FILENO) && (::isatty(STDOUT_FILENO) || options.invocation.json);
+	return is_watched ? terminal_width(STDERR_FILENO) : 0;
 }
 
 bool colours()
@@ -178,9 +210,10 @@ struct Outputs {
 	OutputFile mark;
 };
 
-// So that what a kernel says can be told to belong to a case.
-void mark(const Case &test, Outputs &outputs)
+// The mark is there so that what a kernel says can be told to belong to a case.
+void begin(const Case &test, Outputs &outputs, Progress &progress)
 {
+	progress.begin(test.name);
 	outputs.mark.stream() << "rpcordma-peer: case " << test.name << std::endl;
 }
 
@@ -206,49 +239,90 @@ void conclude(const Report &report, const Options &options, Outputs &outputs)
 		write_json(std::cout, report);
 	else if (!options.json_lines)
 		write_summary(std::cout, report);
-	if (report.count(Outcome::failed) > 0)
+	if (report.count(Outcome::failed) > 0 && report.interrupted.empty())
 		options.invocation.status = FAILED;
 	for (OutputFile *const file : {&outputs.results, &outputs.junit, &outputs.html, &outputs.mark})
 		if (!file->finish())
 			options.invocation.status = WRONG_USE;
 }
 
-// A copy of the program runs single cases far from the source tree.
-std::vector<Requirement> requirements_of(const Options &options)
-{
-	const std::filesystem::path file = options.cases + "/../requirements.txt";
-	if (std::filesystem::exists(file))
-		return load_requirements(file);
-	if (options.files.empty())
-		throw ScriptError(file.string() + " is not there; it belongs beside the directory that --cases names");
-	return {};
-}
-
-Report new_report(const std::string &role, const Options &options)
+Report new_report(const std::string &role, std::size_t cases, const Options &options)
 {
 	Report report;
 	report.role = role;
 	report.device = options.server;
 	report.started = now();
 	report.peer_version = version();
+	report.planned = cases;
 	report.requirements = requirements_of(options);
 	return report;
 }
 
+// Does the work as far as a signal lets it. The report is about what was done by then.
+void run_until_interrupted(Report &report, const Options &options, const std::function<void()> &work)
+{
+	try {
+		work();
+	} catch (const Interrupted &signal) {
+		report.interrupted = signal.what();
+		options.invocation.status = INTERRUPTED + signal.signal;
+	}
+}
+
+// The case that a signal has come in proves nothing.
+void take_result(CaseResult result, Report &report, const Options &options, Progress &progress)
+{
+	look_after(result, options);
+	throw_if_interrupted();
+	progress.clear();
+	show(result, options);
+	report.results.push_back(std::move(result));
+}
+
+// As often as is asked for, up to the first time that it does not pass.
+CaseResult run_repeatedly(const Case &test, Export &server, const Options &options)
+{
+	CaseResult result;
+	double seconds = 0;
+	for (unsigned time = 1; time <= options.repeat; time++) {
+		result = run_server_case(test, server, options.patience_of());
+		seconds += result.seconds;
+		if (result.outcome == Outcome::passed)
+			continue;
+		if (options.repeat > 1)
+			result.came = time_text(time, options.repeat) + result.came;
+		break;
+	}
+	result.seconds = seconds;
+	return result;
+}
+
+void run_server_cases(const std::vector<Case> &cases, Export &server, const Options &options, Outputs &outputs,
+		      Report &report)
+{
+	Progress progress(std::cerr, cases.size(), progress_width(options));
+	for (const Case &test : cases) {
+		begin(test, outputs, progress);
+		take_result(run_repeatedly(test, server, options), report, options, progress);
+		if (options.stop_when_ill && !report.results.back().in_order)
+			return;
+	}
+}
+
 void test_server(const Options &options, const std::vector<Case> &cases)
 {
-	Report report = new_report("server", options);
+	Report report = new_report("server", cases.size(), options);
 	Outputs outputs(options);
-	Export server(target_of(options), options.patience_of());
-	for (const Case &test : cases) {
-		mark(test, outputs);
-		CaseResult result = run_server_case(test, server, options.patience_of());
-		look_after(result, options);
-		show(result, options);
-		report.results.push_back(std::move(result));
-		if (options.stop_when_ill && !report.results.back().in_order)
-			break;
-	}
+	Target target = target_of(options);
+	// Before signals are caught: the library that asks the mount daemon waits on its own.
+	target.root = find_root(target, options.patience_of());
+	const Interruption interruption;
+	// Removed behind the reports, which are written even if the server is no longer there.
+	std::optional<Export> server;
+	run_until_interrupted(report, options, [&] {
+		server.emplace(target, options.patience_of());
+		run_server_cases(cases, *server, options, outputs, report);
+	});
 	conclude(report, options, outputs);
 }
 
@@ -259,6 +333,7 @@ ListenSettings listen_settings(const Options &options)
 		.mount_port = options.mount_port,
 		.patience = options.patience_of(),
 		.stop_when_ill = options.stop_when_ill,
+		.repeat = options.repeat,
 		.highest_version = options.protocol};
 }
 
@@ -332,27 +407,25 @@ class Companion {
 
 void test_client(const Options &options, const std::vector<Case> &cases)
 {
-	Report report = new_report("client", options);
+	Report report = new_report("client", cases.size(), options);
 	Outputs outputs(options);
 	Companion client;
+	Progress progress(std::cerr, cases.size(), progress_width(options));
 	ClientHooks hooks;
 	hooks.ready = [&] {
 		tell_how_to_mount(options, cases);
 		if (!options.execute.empty())
 			client.start(options.execute);
 	};
-	hooks.begun = [&](const Case &test) { mark(test, outputs); };
-	hooks.told = [&](const CaseResult &done) {
-		CaseResult result = done;
-		look_after(result, options);
-		show(result, options);
-		report.results.push_back(result);
-	};
+	hooks.begun = [&](const Case &test) { begin(test, outputs, progress); };
+	hooks.told = [&](const CaseResult &result) { take_result(result, report, options, progress); };
 	if (!options.execute.empty()) {
 		hooks.ended = [&] { return client.ended(); };
 		hooks.wait_for_end = true;
 	}
-	run_client_cases(cases, listen_settings(options), hooks);
+	const Interruption interruption;
+	run_until_interrupted(report, options, [&] { run_client_cases(cases, listen_settings(options), hooks); });
+	progress.clear();
 	conclude(report, options, outputs);
 }
 
@@ -371,6 +444,10 @@ void conform(const Options &options)
 	const std::vector<Case> cases = wanted_cases(options, options.listen ? Tested::client : Tested::server);
 	if (options.list)
 		list(cases);
+	else if (cases.empty() && !options.failed_from.empty())
+		std::cerr << "rpcordma-peer: no case that is asked for failed in " << options.failed_from << '\n';
+	else if (cases.empty())
+		throw ScriptError("there is no such case, but for those that --apart or --protocol adds");
 	else if (options.listen)
 		test_client(options, cases);
 	else
@@ -397,6 +474,9 @@ void run_files(const Options &options)
 
 void add_output(CLI::App &command, Options &options)
 {
+	command.add_option("--repeat", options.repeat, "run each case so often, up to the first time that it fails")
+		->capture_default_str()
+		->check(CLI::Range(1U, 1000000U));
 	command.add_flag("--json-lines", options.json_lines,
 			 "print each result as a line of JSON as soon as it is known, and nothing else");
 	command.add_option("--results", options.results, "write the results as JSON to a file");
@@ -439,7 +519,14 @@ void add_conform(CLI::App &app, Invocation &invocation)
 	add_listening(command, *options);
 	command.add_option("--exec", options->execute, "with --listen: a shell command that makes the client begin");
 	command.add_option("--cases", options->cases, "the directory with the cases")->capture_default_str();
-	command.add_option("--only", options->only, "only cases with names like this one, such as 'server/version-*'");
+	// One word each time: the next one is the server.
+	command.add_option("--only", options->only,
+			   "only cases with names like this one, such as 'server/version-*', of a requirement or "
+			   "section, such "
+			   "as 8166-4.5, or of a level: must, should, may, says or hostile; again for more of them")
+		->allow_extra_args(false);
+	command.add_option("--failed-from", options->failed_from,
+			   "only cases that failed in an earlier report: a file that --results has written");
 	command.add_flag("--apart", options->apart,
 			 "also those that are run only where they are asked for; --list says why");
 	command.add_flag("--stop-when-ill", options->stop_when_ill,
@@ -476,16 +563,17 @@ void add_serve(CLI::App &app, Invocation &invocation)
 		->capture_default_str();
 	command.callback([options] {
 		const Versions versions = versions_of(*options);
-		static volatile std::sig_atomic_t interrupted = 0;
-		std::signal(SIGINT, [](int) { interrupted = 1; });
-		std::signal(SIGTERM, [](int) { interrupted = 1; });
+		const auto trace = [&](const std::string &line) {
+			if (options->trace)
+				std::cout << line << std::endl;
+		};
+		const Interruption interruption;
 		std::cerr << "serving; on a client: " << mount_command(*options, "3") << '\n';
-		serve(
-			listen_settings(*options), versions, [] { return interrupted != 0; },
-			[&](const std::string &line) {
-				if (options->trace)
-					std::cout << line << std::endl;
-			});
+		try {
+			serve(listen_settings(*options), versions, trace);
+		} catch (const Interrupted &) {
+			// This is how it ends.
+		}
 	});
 }
 

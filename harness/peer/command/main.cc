@@ -9,9 +9,11 @@
 #include "command/command.hh"
 #include "command/conform.hh"
 #include "command/ping.hh"
+#include "command/usage.hh"
 #include "command/version.hh"
 #include "engine/transaction.hh"
 #include "language/case.hh"
+#include "suite/export.hh"
 
 int main(int argc, char **argv)
 {
@@ -22,7 +24,9 @@ int main(int argc, char **argv)
 	app.fallthrough();
 	app.require_subcommand(1);
 	app.footer("Exit status: 0 all is well, 1 a case failed or the other end misbehaved, 2 wrong use,\n"
-		   "3 no connection or no device.");
+		   "3 no connection or no device, 4 --path is not exported to this machine for writing,\n"
+		   "128 + N ended by signal N.");
+	app.failure_message(peer::explain);
 	peer::add_conform(app, invocation);
 	peer::add_run(app, invocation);
 	peer::add_serve(app, invocation);
@@ -37,6 +41,9 @@ int main(int argc, char **argv)
 	} catch (const peer::Violation &violation) {
 		std::cerr << "rpcordma-peer: " << violation.what() << '\n';
 		return peer::FAILED;
+	} catch (const peer::NotExported &error) {
+		std::cerr << "rpcordma-peer: " << error.what() << '\n';
+		return peer::NO_EXPORT;
 	} catch (const peer::Malformed &malformed) {
 		std::cerr << "rpcordma-peer: what came is malformed: " << malformed.what() << '\n';
 		return peer::FAILED;

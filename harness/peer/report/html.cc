@@ -43,6 +43,8 @@ pre { margin: 0; padding: .5rem .7rem; overflow-x: auto; white-space: pre-wrap; 
 .bar { display: flex; height: .6rem; margin: 1rem 0 .5rem; border-radius: 4px; overflow: hidden;
 	background: var(--line); }
 .bar span { background: currentColor; }
+.verdict { margin: 1rem 0 .5rem; font-size: 1.2rem; font-weight: bold; }
+.weights { width: auto; }
 .totals { display: flex; flex-wrap: wrap; gap: 1.5rem; margin: 0; padding: 0; list-style: none; }
 .totals b { font-size: 1.3rem; }
 form { position: sticky; top: 0; display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center;
@@ -156,11 +158,12 @@ void write_heading(std::ostream &out, const Report &report)
 	    << "</h1>\n<p class=\"quiet\">RPC-over-RDMA version 1. "
 	    << "Begun " << escape_markup(report.started) << ", by rpcordma-peer " << escape_markup(report.peer_version)
 	    << ".</p>\n";
+	if (!report.interrupted.empty())
+		out << "<p class=\"failed\"><b>This run was " << escape_markup(report.interruption()) << ".</b></p>\n";
 }
 
 void write_totals(std::ostream &out, const Report &report)
 {
-	constexpr Outcome OUTCOMES[] = {Outcome::passed, Outcome::failed, Outcome::skipped};
 	out << "<div class=\"bar\">";
 	for (const Outcome outcome : OUTCOMES)
 		out << "<span class=\"" << name_of(outcome) << "\" style=\"flex-grow: " << report.count(outcome)
@@ -170,6 +173,29 @@ void write_totals(std::ostream &out, const Report &report)
 		out << "<li class=\"" << name_of(outcome) << "\"><b>" << report.count(outcome) << "</b> "
 		    << name_of(outcome) << "</li>\n";
 	out << "</ul>\n";
+}
+
+// What is no MUST stands apart from the verdict.
+void write_verdict(std::ostream &out, const Report &report)
+{
+	const std::optional<bool> conforms = report.conforms();
+	out << "<p class=\"verdict "
+	    << (!conforms ? "skipped" :
+		*conforms ? "passed" :
+			    "failed")
+	    << "\">" << report.verdict() << "</p>\n<table class=\"weights\">\n<thead><tr><th>Level</th>";
+	for (const Outcome outcome : OUTCOMES)
+		out << "<th>" << name_of(outcome) << "</th>";
+	out << "</tr></thead>\n<tbody>\n";
+	for (const Weight &weight : report.tested_weights()) {
+		out << "<tr><td>" << weight.title << "</td>";
+		for (const Outcome outcome : OUTCOMES) {
+			const std::size_t count = report.count(outcome, weight);
+			out << "<td class=\"" << (count ? name_of(outcome) : "quiet") << "\">" << count << "</td>";
+		}
+		out << "</tr>\n";
+	}
+	out << "</tbody>\n</table>\n";
 }
 
 void write_option(std::ostream &out, const std::string &value)
@@ -189,7 +215,7 @@ void write_filter(std::ostream &out, const Report &report)
 	out << "<form hidden=\"hidden\">\n<input type=\"search\" name=\"text\" placeholder=\"Words to look for\" "
 	    << "aria-label=\"Words to look for\" />\n<select name=\"outcome\" aria-label=\"Outcome\">"
 	    << "<option value=\"\">every outcome</option>";
-	for (const Outcome outcome : {Outcome::passed, Outcome::failed, Outcome::skipped})
+	for (const Outcome outcome : OUTCOMES)
 		write_option(out, name_of(outcome));
 	if (!report.requirements.empty())
 		write_option(out, "uncovered");
@@ -316,6 +342,7 @@ void write_html(std::ostream &out, const Report &report)
 	    << escape_markup(report.role + " " + report.device) << "</title>\n<style>" << STYLE
 	    << "</style>\n</head>\n<body>\n";
 	write_heading(out, report);
+	write_verdict(out, report);
 	write_totals(out, report);
 	write_filter(out, report);
 	write_results(out, report);

@@ -41,6 +41,15 @@ Json json_of(const Requirement &requirement, const Report &report)
 		{"cases", std::move(cases)}};
 }
 
+Json levels_of(const Report &report)
+{
+	Json levels = Json::object();
+	for (const Weight &weight : report.tested_weights())
+		for (const Outcome outcome : OUTCOMES)
+			levels[weight.word][name_of(outcome)] = report.count(outcome, weight);
+	return levels;
+}
+
 // What came from the wire need not be UTF-8.
 std::string text_of(const Json &json, int indent)
 {
@@ -60,6 +69,10 @@ void write_json(std::ostream &out, const Report &report)
 		     {"device", report.device},
 		     {"started", report.started},
 		     {"peer_version", report.peer_version},
+		     {"planned", report.planned},
+		     {"interrupted", report.interrupted.empty() ? Json() : Json(report.interrupted)},
+		     {"conforms", report.conforms() ? Json(*report.conforms()) : Json()},
+		     {"levels", levels_of(report)},
 		     {"passed", report.count(Outcome::passed)},
 		     {"failed", report.count(Outcome::failed)},
 		     {"skipped", report.count(Outcome::skipped)},

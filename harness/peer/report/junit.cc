@@ -93,9 +93,14 @@ void write_junit(std::ostream &out, const Report &report)
 	    << attribute("timestamp", report.started) << ">\n    <properties>\n";
 	write_property(out, "device", report.device);
 	write_property(out, "peer-version", report.peer_version);
+	write_property(out, "verdict", report.verdict());
+	if (!report.interrupted.empty())
+		write_property(out, "interrupted", report.interrupted);
 	out << "    </properties>\n";
 	for (const CaseResult &result : report.results)
 		write_case(out, result, report);
+	if (!report.interrupted.empty())
+		out << "    <system-err>" << escape_markup(report.interruption()) << "</system-err>\n";
 	out << "  </testsuite>\n</testsuites>\n";
 }
 

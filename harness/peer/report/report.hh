@@ -4,10 +4,13 @@
 
 #pragma once
 
+#include <array>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "report/level.hh"
 #include "report/requirement.hh"
 
 namespace peer {
@@ -21,6 +24,7 @@ enum class Outcome {
 
 /// "passed", "failed", "skipped".
 [[nodiscard]] std::string name_of(Outcome outcome);
+inline constexpr std::array OUTCOMES = {Outcome::passed, Outcome::failed, Outcome::skipped};
 
 /// One case, run.
 struct CaseResult {
@@ -43,25 +47,37 @@ struct Report {
 	std::string device; // who that is: "10.9.0.1:20049"
 	std::string started; // ISO 8601
 	std::string peer_version;
+	/// How many cases were to be run, and the signal that ended the run before that: "SIGINT"; empty where none did.
+	std::size_t planned = 0;
+	std::string interrupted;
 	std::vector<CaseResult> results;
 	/// What could be covered; without them no report says what has no case.
 	std::vector<Requirement> requirements = {};
 
 	[[nodiscard]] std::size_t count(Outcome outcome) const noexcept;
+	[[nodiscard]] std::size_t count(Outcome outcome, const Weight &weight) const noexcept;
+	/// Whether the device conforms; nothing where no MUST was tested.
+	[[nodiscard]] std::optional<bool> conforms() const;
+	/// "conforms: 12 of 12 cases about a MUST passed".
+	[[nodiscard]] std::string verdict() const;
+	/// What has to be told apart: MUSTs, SHOULDs and so on, as far as there are cases.
+	[[nodiscard]] std::vector<Weight> tested_weights() const;
+	/// "interrupted by SIGINT after 3 of 300 cases", or nothing.
+	[[nodiscard]] std::string interruption() const;
 	/// The results of the cases for a requirement, or for one that says the same.
 	[[nodiscard]] std::vector<const CaseResult *> results_for(const Requirement &requirement) const;
 };
 
-/// How many columns standard output has; zero when it is no terminal, and nothing has to be cut.
-[[nodiscard]] std::size_t terminal_width();
+/// How many columns the terminal has that a file descriptor is for; zero when it is none.
+[[nodiscard]] std::size_t terminal_width(int descriptor);
 
 /// A row for each case, and the summary.
-void write_table(std::ostream &out, const Report &report, bool colour, std::size_t width = terminal_width());
+void write_table(std::ostream &out, const Report &report, bool colour);
 /// One row, for progress while it runs; below a failed one, what was expected and what came.
-void write_row(std::ostream &out, const CaseResult &result, bool colour, std::size_t width = terminal_width());
+void write_row(std::ostream &out, const CaseResult &result, bool colour);
 /// One result as one line of JSON, for programs that look on.
 void write_json_line(std::ostream &out, const CaseResult &result);
-/// "N passed, N failed, N skipped".
+/// The verdict, the numbers of each weight, and in the last line "N passed, N failed, N skipped", and whether the run was interrupted.
 void write_summary(std::ostream &out, const Report &report);
 void write_json(std::ostream &out, const Report &report);
 void write_junit(std::ostream &out, const Report &report);

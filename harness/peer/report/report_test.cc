@@ -97,9 +97,9 @@ std::string junit_of(const Report &report)
 	return written([&](std::ostream &out) { write_junit(out, report); });
 }
 
-std::string table_of(const Report &report, std::size_t width)
+std::string table_of(const Report &report)
 {
-	return written([&](std::ostream &out) { write_table(out, report, false, width); });
+	return written([&](std::ostream &out) { write_table(out, report, false); });
 }
 
 // An ampersand begins one of the entities that XML and HTML share.
@@ -336,7 +336,7 @@ TEST(Report, FindsResultsByWhatSaysTheSame)
 
 TEST(Table, HasARowForEachCaseAndWhatCameBelowFailedOnes)
 {
-	const std::string table = table_of(example(), 0);
+	const std::string table = table_of(example());
 	EXPECT_NE(table.find("passed  MUST       bis-04, 5.5.1    server/version another version"), std::string::npos)
 		<< table;
 	EXPECT_NE(table.find("        expected  three bytes\n                  and no more\n        came      </pre>"),
@@ -348,20 +348,93 @@ TEST(Table, HasARowForEachCaseAndWhatCameBelowFailedOnes)
 	EXPECT_FALSE(has_control_characters(table));
 }
 
-TEST(Table, IsAsWideAsTheTerminal)
+TEST(Table, CutsNothing)
 {
-	std::istringstream lines(table_of(example(), 40));
-	std::size_t longest = 0;
-	for (std::string line; std::getline(lines, line);)
-		longest = std::max(longest, characters(line));
-	EXPECT_EQ(longest, 40U);
+	Report report = example();
+	report.results[0].title = std::string(500, 'x');
+	report.results[1].came = std::string(500, 'y');
+	const std::string table = table_of(report);
+	EXPECT_NE(table.find(' ' + report.results[0].title + '\n'), std::string::npos);
+	EXPECT_NE(table.find(' ' + report.results[1].came + '\n'), std::string::npos);
 }
 
-TEST(Row, IsColouredOnDemandAndCutAllTheSame)
+TEST(Row, IsColouredOnDemand)
 {
 	const Report report = example();
-	const std::string row = written([&](std::ostream &out) { write_row(out, report.results[0], true, 20); });
-	EXPECT_EQ(row, "\033[32mpassed \033[0m MUST       …\n");
+	const std::string row = written([&](std::ostream &out) { write_row(out, report.results[0], true); });
+	EXPECT_EQ(row.find("\033[32mpassed \033[0m MUST       bis-04, 5.5.1"), 0U) << row;
+}
+
+TEST(Reports, SayThatTheRunWasInterrupted)
+{
+	Report report = example();
+	report.planned = 300;
+	report.interrupted = "SIGINT";
+	const std::string sentence = "interrupted by SIGINT after 3 of 300 cases";
+	EXPECT_TRUE(written([&](std::ostream &out) {
+			    write_summary(out, report);
+		    }).ends_with("\n1 passed, 1 failed, 1 skipped; " + sentence + "\n"));
+	EXPECT_NE(html_of(report).find("This run was " + sentence), std::string::npos);
+	const std::string junit = junit_of(report);
+	EXPECT_NE(junit.find("<system-err>" + sentence + "</system-err>"), std::string::npos);
+	EXPECT_EQ(complaint_about(junit), "");
+	EXPECT_EQ(complaint_about(html_of(report)), "");
+	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
+	EXPECT_EQ(json["interrupted"], "SIGINT");
+	EXPECT_EQ(json["planned"], 300);
+}
+
+TEST(Reports, SayNothingOfAnInterruptionThatThereWasNot)
+{
+	const Report report = example();
+	for (const std::string &text : {html_of(report), junit_of(report), table_of(report)})
+		EXPECT_EQ(text.find("interrupted"), std::string::npos) << text;
+	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
+	EXPECT_TRUE(json["interrupted"].is_null());
+}
+
+TEST(Verdict, IsAboutMusts)
+{
+	Report report = example();
+	EXPECT_EQ(report.verdict(), "does not conform: 1 of 2 cases about a MUST failed");
+	report.results[1].level = "SHOULD";
+	EXPECT_EQ(report.verdict(), "conforms: 1 of 1 cases about a MUST passed");
+	report.results[0].outcome = Outcome::skipped;
+	EXPECT_EQ(report.verdict(), "no verdict: no case about a MUST came to an end");
+	EXPECT_FALSE(report.conforms().has_value());
+}
+
+TEST(Verdict, HasWhatIsNoMustApart)
+{
+	Report report = example();
+	report.results[1].level = "SHOULD NOT";
+	EXPECT_EQ(written([&](std::ostream &out) { write_summary(out, report); }),
+		  "conforms: 1 of 1 cases about a MUST passed\n"
+		  "  MUST: 1 passed, 0 failed, 0 skipped\n"
+		  "  SHOULD: 0 passed, 1 failed, 0 skipped\n"
+		  "  robustness against hostile input: 0 passed, 0 failed, 1 skipped\n"
+		  "1 passed, 1 failed, 1 skipped\n");
+}
+
+TEST(Verdict, IsInEveryReport)
+{
+	const Report report = example();
+	EXPECT_NE(html_of(report).find("<p class=\"verdict failed\">" + report.verdict()), std::string::npos);
+	EXPECT_NE(junit_of(report).find("name=\"verdict\" value=\"" + report.verdict()), std::string::npos);
+	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
+	EXPECT_EQ(json["conforms"], false);
+	EXPECT_EQ(json["levels"]["must"]["failed"], 1);
+	EXPECT_EQ(json["levels"]["hostile"]["skipped"], 1);
+	EXPECT_FALSE(json["levels"].contains("should"));
+}
+
+TEST(Weights, HaveEveryLevelOfTheCasesOnce)
+{
+	for (const Case &test : load_cases(PEER_SOURCE "/cases"))
+		EXPECT_EQ(std::count_if(weights().begin(), weights().end(),
+					[&](const Weight &weight) { return weight.has(test.level); }),
+			  1)
+			<< test.name << ": " << test.level;
 }
 
 TEST(Json, HasEverything)

@@ -3,7 +3,6 @@
 #include "report/report.hh"
 
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <ostream>
@@ -59,66 +58,73 @@ std::string on_one_line(std::string_view text)
 	return line;
 }
 
-void write_detail(std::ostream &out, std::string_view label, const std::string &text, std::size_t width)
+void write_detail(std::ostream &out, std::string_view label, const std::string &text)
 {
 	if (text.empty())
 		return;
 	std::istringstream lines(printable(text));
 	std::string lead = std::string(INDENTATION) + pad_to(label, 10);
 	for (std::string line; std::getline(lines, line);) {
-		out << cut_to(lead + on_one_line(line), width) << '\n';
+		out << lead << on_one_line(line) << '\n';
 		lead.assign(lead.size(), ' ');
 	}
 }
 
-void write_details(std::ostream &out, const CaseResult &result, std::size_t width)
+void write_details(std::ostream &out, const CaseResult &result)
 {
 	if (result.outcome == Outcome::passed)
 		return;
 	if (result.outcome == Outcome::failed)
-		write_detail(out, "expected", result.expected, width);
-	write_detail(out, result.outcome == Outcome::failed ? "came" : "why", result.came, width);
+		write_detail(out, "expected", result.expected);
+	write_detail(out, result.outcome == Outcome::failed ? "came" : "why", result.came);
 }
 
-void write_row(std::ostream &out, const CaseResult &result, const Columns &columns, bool colour, std::size_t width)
+// As long as it is: a terminal breaks lines, and what is cut is missing.
+void write_row(std::ostream &out, const CaseResult &result, const Columns &columns, bool colour)
 {
 	const std::string outcome = pad_to(name_of(result.outcome), OUTCOME_WIDTH);
-	const std::string rest = " " + pad_to(result.level, LEVEL_WIDTH) + " " +
-				 pad_to(on_one_line(result.section), columns.section) + " " +
-				 pad_to(on_one_line(result.name), columns.name) + " " + on_one_line(result.title);
-	const std::string row = cut_to(outcome + rest, width);
-	if (colour && row.size() >= outcome.size())
-		out << colour_of(result.outcome) << outcome << "\033[0m" << row.substr(outcome.size()) << '\n';
+	if (colour)
+		out << colour_of(result.outcome) << outcome << "\033[0m";
 	else
-		out << row << '\n';
-	write_details(out, result, width);
+		out << outcome;
+	out << ' ' << pad_to(result.level, LEVEL_WIDTH) << ' ' << pad_to(on_one_line(result.section), columns.section)
+	    << ' ' << pad_to(on_one_line(result.name), columns.name) << ' ' << on_one_line(result.title) << '\n';
+	write_details(out, result);
 }
 
 } // namespace
 
-std::size_t terminal_width()
+std::size_t terminal_width(int descriptor)
 {
 	winsize size = {};
-	return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+	return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-void write_row(std::ostream &out, const CaseResult &result, bool colour, std::size_t width)
+void write_row(std::ostream &out, const CaseResult &result, bool colour)
 {
-	write_row(out, result, USUAL_COLUMNS, colour, width);
+	write_row(out, result, USUAL_COLUMNS, colour);
 }
 
-void write_table(std::ostream &out, const Report &report, bool colour, std::size_t width)
+void write_table(std::ostream &out, const Report &report, bool colour)
 {
 	const Columns columns = columns_of(report);
 	for (const CaseResult &result : report.results)
-		write_row(out, result, columns, colour, width);
+		write_row(out, result, columns, colour);
 	write_summary(out, report);
 }
 
 void write_summary(std::ostream &out, const Report &report)
 {
+	out << report.verdict() << '\n';
+	for (const Weight &weight : report.tested_weights())
+		out << "  " << weight.title << ": " << report.count(Outcome::passed, weight) << " passed, "
+		    << report.count(Outcome::failed, weight) << " failed, " << report.count(Outcome::skipped, weight)
+		    << " skipped\n";
 	out << report.count(Outcome::passed) << " passed, " << report.count(Outcome::failed) << " failed, "
-	    << report.count(Outcome::skipped) << " skipped\n";
+	    << report.count(Outcome::skipped) << " skipped";
+	if (!report.interrupted.empty())
+		out << "; " << report.interruption();
+	out << '\n';
 }
 
 } // namespace peer

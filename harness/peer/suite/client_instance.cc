@@ -57,18 +57,33 @@ Bytes acl_of(std::size_t entries)
 	return xdr.take();
 }
 
-std::vector<Instance> instances_of(const std::vector<Case> &cases)
+namespace {
+
+Instance instance_of(const Case &test, std::uint64_t value, unsigned time, unsigned times)
+{
+	Instance instance = {.test = &test, .value = value, .name = test.name.substr(test.name.find('/') + 1)};
+	if (times > 1)
+		instance.described = time_text(time, times);
+	if (time > 1)
+		instance.name += ".again-" + std::to_string(time);
+	if (test.variable.empty())
+		return instance;
+	instance.name += "." + std::to_string(value);
+	instance.described += test.variable.substr(1) + " = " + std::to_string(value) + ": ";
+	return instance;
+}
+
+} // namespace
+
+std::vector<Instance> instances_of(const std::vector<Case> &cases, unsigned repeat)
 {
 	std::vector<Instance> instances;
 	for (const Case &test : cases) {
 		if (test.operation.empty())
 			throw ScriptError(test.name + ": a case for clients has a line \"client OPERATION [SIZE]\"");
-		for (const std::uint64_t value : test.values) {
-			std::string name = test.name.substr(test.name.find('/') + 1);
-			if (!test.variable.empty())
-				name += "." + std::to_string(value);
-			instances.push_back({&test, value, name});
-		}
+		for (unsigned time = 1; time <= repeat; time++)
+			for (const std::uint64_t value : test.values)
+				instances.push_back(instance_of(test, value, time, repeat));
 	}
 	return instances;
 }

@@ -20,11 +20,12 @@ inline constexpr unsigned LONGEST_LIST = 10000;
 // How often somebody looks whether the client's command still runs.
 inline constexpr std::chrono::milliseconds LOOK_AROUND{500};
 
-// One run of a case: with one value of its variable.
+// One run of a case: with one value of its variable, for the first time or again.
 struct Instance {
 	const Case *test = nullptr;
 	std::uint64_t value = 0;
 	std::string name; // of its directory below cases/, and of its result
+	std::string described; // in front of what came: "n = 3: ", "time 2 of 5: "
 
 	[[nodiscard]] std::size_t size() const
 	{
@@ -40,8 +41,8 @@ struct Instance {
 	}
 };
 
-/// Each case with each value of its variable. Throws ScriptError.
-[[nodiscard]] std::vector<Instance> instances_of(const std::vector<Case> &cases);
+/// Each case with each value of its variable, all of it so often. Throws ScriptError.
+[[nodiscard]] std::vector<Instance> instances_of(const std::vector<Case> &cases, unsigned repeat = 1);
 /// A file tree with everything that the script and the cases need.
 void furnish(Tree &tree, const std::vector<Instance> &instances);
 

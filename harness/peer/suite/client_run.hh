@@ -24,7 +24,7 @@ class Suite {
 	Suite(const std::vector<Case> &cases, const ListenSettings &settings, const ClientHooks &hooks)
 		: settings_(settings)
 		, hooks_(hooks)
-		, instances_(instances_of(cases))
+		, instances_(instances_of(cases, settings.repeat))
 		, service_(tree_)
 		, mount_daemon_(settings.host, settings.mount_port)
 		, responder_(settings.host, settings.port, service_)
@@ -106,6 +106,9 @@ class Suite {
 
 	// serve MILLISECONDS: for what shall not come, which nothing tells
 	void serve_for(Clock::duration time);
+
+	// pause MILLISECONDS: without serving
+	static void pause(Clock::duration time);
 
 	// on OPERATION [times N] [beside] [anywhere]   holds the next Calls of that operation on a file of the case
 	// on connect                                   holds the next connection request

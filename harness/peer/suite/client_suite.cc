@@ -3,7 +3,6 @@
 #include "suite/client_suite.hh"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "suite/client_run.hh"
@@ -31,9 +30,6 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	responder_.acceptance = usual_acceptance();
 	speak({.low = VERSION_1, .high = instance.test->protocol});
 	responder_.features = features_of(*instance.test);
-	const std::string which = instance.test->variable.empty() ? "" :
-								    instance.test->variable.substr(1) + " = " +
-									    std::to_string(instance.value) + ": ";
 	try {
 		for (const Step &step : instance.test->steps_for(instance.value))
 			take(step);
@@ -45,11 +41,11 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 		throw;
 	} catch (const Unable &error) {
 		result.outcome = Outcome::skipped;
-		result.came = which + error.what();
+		result.came = instance.described + error.what();
 		result.in_order = recover();
 	} catch (const std::runtime_error &error) {
 		result.outcome = Outcome::failed;
-		result.came = which + "instead of " + expectation_ + ": " + error.what();
+		result.came = instance.described + "instead of " + expectation_ + ": " + error.what();
 		result.in_order = recover();
 	}
 	trace_ = nullptr;
@@ -88,7 +84,7 @@ void Suite::perform(const Step &step)
 	else if (verb == "serve")
 		serve_for(std::chrono::milliseconds(evaluate(words.at(1), {})));
 	else if (verb == "pause")
-		std::this_thread::sleep_for(std::chrono::milliseconds(evaluate(words.at(1), {})));
+		pause(std::chrono::milliseconds(evaluate(words.at(1), {})));
 	else if (verb == "versions")
 		speak({.low = static_cast<std::uint32_t>(evaluate(words.at(1), names())),
 		       .high = static_cast<std::uint32_t>(evaluate(words.at(2), names()))});
@@ -116,6 +112,14 @@ void Suite::perform(const Step &step)
 		expect(step);
 	else
 		throw ScriptError("'" + verb + "' is no step of a case for clients");
+}
+
+// Serves nobody meanwhile.
+void Suite::pause(Clock::duration time)
+{
+	const Deadline end = Clock::now() + time;
+	while (Clock::now() < end)
+		wait_for_any({}, end);
 }
 
 void Suite::conclude()
@@ -197,7 +201,7 @@ void run_client_cases(const std::vector<Case> &cases, const ListenSettings &sett
 		suite.responder().serve_until([] { return false; }, Clock::now() + LOOK_AROUND);
 }
 
-void serve(const ListenSettings &settings, const Versions &versions, const std::function<bool()> &done,
+void serve(const ListenSettings &settings, const Versions &versions,
 	   const std::function<void(const std::string &)> &trace)
 {
 	const std::vector<Case> none;
@@ -206,8 +210,8 @@ void serve(const ListenSettings &settings, const Versions &versions, const std::
 	suite.responder().trace = [&](std::uint64_t connection, const std::string &line) {
 		trace(std::to_string(connection) + ": " + line);
 	};
-	while (!suite.responder().serve_until(done, Clock::now() + LOOK_AROUND))
-		;
+	for (;;)
+		suite.responder().serve_until([] { return false; }, Deadline::max());
 }
 
 } // namespace peer

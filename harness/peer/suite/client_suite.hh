@@ -26,6 +26,8 @@ struct ListenSettings {
 	Clock::duration start = std::chrono::minutes(10);
 	/// Ends behind a case after which the client does not go on.
 	bool stop_when_ill = false;
+	/// How often each case is run.
+	unsigned repeat = 1;
 	/// The highest version of RPC-over-RDMA that the client under test speaks.
 	std::uint32_t highest_version = VERSION_1;
 };
@@ -45,14 +47,15 @@ struct ClientHooks {
 };
 
 /// Runs cases that are all for clients, of one NFS version after the other, those of each in their order. Cases that
-/// the client has not come to when it ends have failed. Throws ScriptError, VerbsError.
+/// the client has not come to when it ends have failed. Throws ScriptError, VerbsError, and Interrupted, with the cases told
+/// that had been run.
 void run_client_cases(const std::vector<Case> &cases, const ListenSettings &settings, const ClientHooks &hooks);
 
 /// What POSIX's cksum prints for these bytes.
 [[nodiscard]] std::string cksum_line(ByteView bytes);
 
-/// Serves the tree in these versions until @done says so, without any case.
-void serve(const ListenSettings &settings, const Versions &versions, const std::function<bool()> &done,
-	   const std::function<void(const std::string &)> &trace);
+/// Serves the tree in these versions, without any case, until it is interrupted. Throws Interrupted.
+[[noreturn]] void serve(const ListenSettings &settings, const Versions &versions,
+			const std::function<void(const std::string &)> &trace);
 
 } // namespace peer

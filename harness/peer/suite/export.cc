@@ -6,12 +6,29 @@
 
 #include <unistd.h>
 
+#include "verbs/interruption.hh"
+
 namespace peer {
 
 namespace {
 
 constexpr std::size_t PIECE = 32 * 1024;
+constexpr std::uint32_t NFS3ERR_PERM = 1;
+constexpr std::uint32_t NFS3ERR_ACCES = 13;
 constexpr std::uint32_t NFS3ERR_EXIST = 17;
+constexpr std::uint32_t NFS3ERR_ROFS = 30;
+
+std::string hint_for(std::uint32_t status)
+{
+	switch (status) {
+	case NFS3ERR_PERM:
+	case NFS3ERR_ACCES:
+		return ": export with no_root_squash and insecure";
+	case NFS3ERR_ROFS:
+		return ": export with rw";
+	}
+	return "";
+}
 
 NfsResult succeed(Client &client, const NfsCall &call, std::uint32_t allowed = 0)
 {
@@ -19,9 +36,8 @@ NfsResult succeed(Client &client, const NfsCall &call, std::uint32_t allowed = 0
 	if (!result.accepted || result.rpc_status != RPC_SUCCESS)
 		throw Violation(call.name + " was refused with RPC status " + std::to_string(result.rpc_status));
 	if (result.status != 0 && result.status != allowed)
-		throw Violation(
-			call.name + " failed with NFS status " + std::to_string(result.status) +
-			(result.status == 13 || result.status == 1 ? ": export with no_root_squash and insecure" : ""));
+		throw Violation(call.name + " failed with NFS status " + std::to_string(result.status) +
+				hint_for(result.status));
 	return result;
 }
 
@@ -69,16 +85,39 @@ Bytes pattern(std::uint64_t offset, std::size_t length, unsigned seed)
 	return bytes;
 }
 
-Export::Export(const Target &target, Patience patience)
+FileHandle find_root(const Target &target, Patience patience)
+{
+	if (!target.root.empty())
+		return target.root;
+	const Client client(target, patience);
+	return mount_over_tcp(target.host, target.path);
+}
+
+Export::Export(const Target &target, Patience patience, FileHandle root)
 	: name("rpcordma-peer-" + std::to_string(::getpid()))
 	, target_(target)
 	, patience_(patience)
+	, root_(std::move(root))
+{
+}
+
+// The object is there once the other constructor is done: the destructor runs whatever is thrown here.
+Export::Export(const Target &target, Patience patience)
+	: Export(target, patience, find_root(target, patience))
 {
 	Client client(target, patience);
-	root_ = target.root.empty() ? mount_over_tcp(target.host, target.path) : target.root;
-	succeed(client, nfs3::mkdir(client.next_xid(), root_, name), NFS3ERR_EXIST);
-	directory = look_up(client, root_, name);
+	make_directory(client);
 	fill(client);
+}
+
+// What a server refuses here is a matter of its exports.
+void Export::make_directory(Client &client)
+{
+	const NfsResult made = client.call(nfs3::mkdir(client.next_xid(), root_, name)).result;
+	if (made.accepted && made.rpc_status == RPC_SUCCESS && made.status != 0 && made.status != NFS3ERR_EXIST)
+		throw NotExported("no directory can be made below " + target_.path + " of " + target_.host +
+				  ": NFS status " + std::to_string(made.status) + hint_for(made.status));
+	directory = look_up(client, root_, name);
 }
 
 void Export::fill(Client &client)
@@ -98,21 +137,33 @@ void Export::fill(Client &client)
 	link = look_up(client, directory, "link");
 }
 
+// A signal ends the program anyway: the first one lets it be done with this.
 Export::~Export()
 {
 	try {
-		Client client(target_, patience_);
+		remove_all();
+	} catch (const Interrupted &) {
+		remove_all();
+	}
+}
+
+// Whatever of it has been made. What a server leaves when it is not there any more is its own.
+void Export::remove_all()
+try {
+	Client client(target_, patience_);
+	if (!many.empty())
 		for (unsigned i = 0; i < ENTRIES; i++)
 			client.call(nfs3::remove(client.next_xid(), many, entry_name(i)));
+	if (!directory.empty()) {
 		client.call(nfs3::rmdir(client.next_xid(), directory, "many"));
 		for (const char *const file : {"data", "scratch", "link", "made"})
 			client.call(nfs3::remove(client.next_xid(), directory, file));
 		for (unsigned i = 1; i <= made_; i++)
 			client.call(nfs3::remove(client.next_xid(), directory, made_name(i)));
-		client.call(nfs3::rmdir(client.next_xid(), root_, name));
-	} catch (const std::runtime_error &) {
-		// What a server leaves when it is not there any more is its own.
 	}
+	client.call(nfs3::rmdir(client.next_xid(), root_, name));
+} catch (const std::runtime_error &) {
+	return;
 }
 
 std::optional<std::string> Export::health()

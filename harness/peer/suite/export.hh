@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "engine/client.hh"
@@ -16,6 +17,11 @@ namespace peer {
 [[nodiscard]] std::uint8_t pattern_at(std::uint64_t offset, unsigned seed) noexcept;
 [[nodiscard]] Bytes pattern(std::uint64_t offset, std::size_t length, unsigned seed = 0);
 
+/// The server does not let this machine work below what --path names; the text says why.
+class NotExported : public std::runtime_error {
+	using runtime_error::runtime_error;
+};
+
 class Export {
     public:
 	static constexpr std::size_t DATA_SIZE = 128 * 1024;
@@ -23,8 +29,8 @@ class Export {
 	static constexpr unsigned ENTRIES = 120;
 	static constexpr std::size_t LINK_LENGTH = 1000;
 
-	/// Asks the server's mount daemon for the export where need be, and fills a directory below it. Throws VerbsError,
-	/// Violation.
+	/// Asks the server's mount daemon for the export where need be, and fills a directory below it. What has been made
+	/// when this fails is removed. Throws VerbsError, NotExported, Violation.
 	Export(const Target &target, Patience patience);
 	/// Removes the directory.
 	~Export();
@@ -53,7 +59,11 @@ class Export {
 	void clear_scratch();
 
     private:
+	Export(const Target &target, Patience patience, FileHandle root);
+
+	void make_directory(Client &client);
 	void fill(Client &client);
+	void remove_all();
 
 	Target target_;
 	Patience patience_;
@@ -62,8 +72,13 @@ class Export {
 	unsigned made_ = 0;
 };
 
-/// Asks a mount daemon (MOUNT version 3 over TCP, found through rpcbind) for the root of an export. Throws NotConnected,
+/// The handle of what the target exports: its own, or what its mount daemon says. A server that cannot be reached is
+/// told before its mount daemon is asked, which takes long where there is none. Throws NotConnected, VerbsError, NotExported,
 /// Violation.
+[[nodiscard]] FileHandle find_root(const Target &target, Patience patience);
+
+/// Asks a mount daemon (MOUNT version 3 over TCP, found through rpcbind) for the root of an export. Throws NotConnected,
+/// NotExported, Violation.
 [[nodiscard]] FileHandle mount_over_tcp(const std::string &host, const std::string &path);
 
 } // namespace peer

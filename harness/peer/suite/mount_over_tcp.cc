@@ -72,11 +72,14 @@ FileHandle mount_over_tcp(const std::string &host, const std::string &path)
 	const timeval patience = {.tv_sec = 30, .tv_usec = 0};
 	const clnt_stat status = clnt_call(client.get(), MNT, xdr_path, reinterpret_cast<caddr_t>(&name), xdr_result,
 					   reinterpret_cast<caddr_t>(&result), patience);
+	if (status == RPC_TIMEDOUT || status == RPC_CANTSEND || status == RPC_CANTRECV)
+		throw NotConnected(NotConnected::Why::other,
+				   clnt_sperror(client.get(), ("the mount daemon on " + host).c_str()));
 	if (status != ::RPC_SUCCESS)
 		throw Violation(clnt_sperror(client.get(), ("MOUNT of " + host + ":" + path).c_str()));
 	if (result.status != 0)
-		throw Violation("the mount daemon of " + host + " refuses " + path + " with status " +
-				std::to_string(result.status) + ": is it exported to this machine?");
+		throw NotExported("the mount daemon of " + host + " refuses " + path + " with status " +
+				  std::to_string(result.status) + ": is it exported to this machine?");
 	return {result.handle.begin(), result.handle.begin() + result.length};
 }
 

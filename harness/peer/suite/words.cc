@@ -142,6 +142,11 @@ void check_reach(const Transferred &done, bool should_work)
 		throw Violation("it was not refused, but failed at this end: " + done.status);
 }
 
+std::string time_text(unsigned time, unsigned times)
+{
+	return "time " + std::to_string(time) + " of " + std::to_string(times) + ": ";
+}
+
 CaseResult new_result(const Case &test)
 {
 	CaseResult result;

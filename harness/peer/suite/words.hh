@@ -55,6 +55,8 @@ void check_rpc_status(bool accepted, std::uint32_t status, const std::string &na
 /// An RDMA operation has worked, or else failed at the other end, which may do no more than end the connection. One that
 /// fails at this end does not show that memory is out of reach. Throws Violation.
 void check_reach(const Transferred &done, bool should_work);
+/// "time 2 of 5: ", in front of what came of a case that is run more than once.
+[[nodiscard]] std::string time_text(unsigned time, unsigned times);
 /// What a run of the case begins with: it has passed until something is wrong.
 [[nodiscard]] CaseResult new_result(const Case &test);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "verbs/connection_state.hh"
+#include "verbs/interruption.hh"
 
 namespace peer {
 
@@ -142,12 +143,15 @@ void wait_for_any(const std::vector<int> &descriptors, Deadline deadline)
 	std::vector<pollfd> polled;
 	for (const int descriptor : descriptors)
 		polled.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+	// Where there is none it is negative, which ppoll() passes over.
+	polled.push_back({.fd = interruption_descriptor(), .events = POLLIN, .revents = 0});
 	const auto left = std::max(Clock::duration::zero(), deadline - Clock::now());
 	const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
 	const timespec time{.tv_sec = seconds.count(),
 			    .tv_nsec = std::chrono::duration_cast<std::chrono::nanoseconds>(left - seconds).count()};
 	if (ppoll(polled.data(), polled.size(), &time, nullptr) < 0 && errno != EINTR)
 		throw cm::error("descriptors cannot be waited for", errno);
+	throw_if_interrupted();
 }
 
 } // namespace peer

@@ -222,7 +222,8 @@ class Listener {
 	std::unique_ptr<State> state_;
 };
 
-/// Waits until one of the descriptors is readable, or the deadline passes.
+/// Waits until one of the descriptors is readable, or the deadline passes. Throws Interrupted where there is an Interruption,
+/// and a signal came.
 void wait_for_any(const std::vector<int> &descriptors, Deadline deadline);
 
 } // namespace peer

@@ -12,7 +12,7 @@ from lab.solo import Solo
 COUNT = "50"
 KINDS = [("NULL call", 1), ("NULL call", 16), ("Send and Receive", 1), ("Send and Receive", 16),
          ("RDMA Read", 1), ("RDMA Write", 1)]
-FINE, FAILED, WRONG_USE, NO_CONNECTION = range(4)
+FINE, FAILED, WRONG_USE, NO_CONNECTION, NO_EXPORT = range(5)
 
 
 def calls_of(solo: Solo) -> int:
@@ -84,7 +84,13 @@ def test_the_table_is_for_people(solo: Solo, peer: Peer) -> None:
     (["ping", "10.9.0.1", "--floor", "10.9.0.1:20049", "--timeout", "2", "--count", "1"],
      NO_CONNECTION, "is not an echo"),
     (["ping", "10.9.0.1", "--nfs-version", "7"], FAILED, "NFS version 7"),
-    (["conform", "10.9.0.1", "--path", "/nowhere"], FAILED, "refuses /nowhere"),
+    (["conform", "10.9.0.1", "--path", "/nowhere"], NO_EXPORT, "refuses /nowhere"),
+    (["conform", "10.9.0.1:1", "--path", "/nowhere"], NO_CONNECTION, "nobody listens there"),
+    (["conform", "--only", "null", "10.9.0.1", "--path", "/srv/nfs/tmpfs"], FINE, "1 passed"),
+    (["conform", "--only", "server/null", "--repeat", "3", "10.9.0.1", "--path", "/srv/nfs/tmpfs"], FINE, "1 passed"),
+    (["conform", "10.9.0.1", "--onyl", "null"], WRONG_USE, "no such option: --onyl; did you mean --only?"),
+    (["bogus"], WRONG_USE, "no such command: bogus"),
+    (["pong"], WRONG_USE, "no such command: pong; did you mean ping?"),
     *[(["conform", "10.9.0.1:1", option, "/nowhere/file"], WRONG_USE,
        f"{option}: /nowhere/file cannot be written: No such file or directory")
       for option in ("--results", "--junit", "--html", "--mark")],
