@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The sysctls of /proc/sys/sunrpc, with the names and ranges of the in-tree module's. Defaults are in glue/settings.c. */
+/* The sysctls of /proc/sys/sunrpc, with the names and ranges of the in-tree module's. Defaults: glue/settings.c. */
 #include <linux/mm.h>
 #include <linux/sysctl.h>
 #include <linux/version.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What administrators set, with the in-tree module's defaults where nothing else is said, and what is counted for them. */
+/* What administrators set, with the in-tree module's defaults unless it says so, and what is counted for them. */
 #include <linux/percpu.h>
 
 #include "kernel/glue.h"
