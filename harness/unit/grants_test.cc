@@ -213,6 +213,32 @@ TEST(GrantsInLittleUse, StayWhereUseRisesBeforeTheNextReply)
 	EXPECT_EQ(grants.in_force(), 64u);
 }
 
+TEST(GrantsInLittleUse, AreJudgedByTheTimeSinceTheLastLook)
+{
+	Grants grants = granted(64);
+	serve(grants, 40);
+	EXPECT_TRUE(grants.look_back());
+	EXPECT_FALSE(grants.look_back());
+	EXPECT_EQ(announce(grants), 32u);
+}
+
+TEST(GrantsInLittleUse, ShrinkThoughAQuarterIsUsedBeforeTheNextReply)
+{
+	Grants grants = granted(64);
+	EXPECT_FALSE(grants.look_back());
+	serve(grants, 16);
+	EXPECT_EQ(announce(grants), 32u);
+}
+
+TEST(GrantsInLittleUse, ShrinkWithAReplyThatWasAskedForAfterTheLook)
+{
+	Grants grants = granted(64);
+	EXPECT_FALSE(grants.look_back());
+	grants.announced(64);
+	EXPECT_EQ(grants.in_force(), 64u);
+	EXPECT_EQ(announce(grants), 32u);
+}
+
 TEST(GrantsInLittleUse, GrowAgainAtOnce)
 {
 	Grants grants = granted(64);

@@ -47,6 +47,29 @@ Stream item(std::uint32_t head, std::uint32_t pages, std::uint32_t tail)
 	return {head, pages, tail, true};
 }
 
+/// Whether a Call and a Reply of these sizes fit thresholds of 1024 and 2048 bytes, as plan_transfer() has it too.
+bool fits(wire::Version version, std::uint32_t call, std::uint32_t reply)
+{
+	const Stream call_stream{.head = call};
+	const Stream reply_stream{.head = reply};
+	const Terms terms{version, {.call = 1024, .reply = 2048}};
+	const bool fits = proto::fits_inline(call_stream, reply_stream, terms);
+	const auto plan = plan_transfer(call_stream, {1, 1}, reply_stream, {1, 1}, terms, Reduction::allowed);
+	EXPECT_EQ(fits, plan && plan->call == CallTransfer::inline_message &&
+				plan->reply == proto::ReplyRoom::inline_message);
+	return fits;
+}
+
+TEST(FitsInline, IsForBothOfThem_WithTheirHeaders)
+{
+	for (const auto version : {wire::Version::one, wire::Version::two}) {
+		const std::uint32_t header = version == wire::Version::one ? 28 : 32;
+		EXPECT_TRUE(fits(version, 1024 - header, 2048 - header));
+		EXPECT_FALSE(fits(version, 1024 - header + 1, 2048 - header));
+		EXPECT_FALSE(fits(version, 1024 - header, 2048 - header + 1));
+	}
+}
+
 TEST(Stream, AsConstructed_IsEmpty)
 {
 	const Stream stream;

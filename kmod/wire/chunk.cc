@@ -129,15 +129,6 @@ Result<WriteList> WriteList::decode(Reader &reader) noexcept
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
 {
 	Chunks chunks;
-	// Most messages have none at all.
-	constexpr std::size_t ends = chunks_size(0, 0, 0);
-	if (reader.rest().size() >= ends) [[likely]] {
-		const auto words = reader.rest().first<ends>();
-		if ((load_word<0>(words) | load_word<1>(words) | load_word<2>(words)) == absent) {
-			TRY(reader.take<ends>());
-			return chunks;
-		}
-	}
 	chunks.reads = TRY(ReadList::decode(reader));
 	chunks.writes = TRY(WriteList::decode(reader));
 	if (TRY(reader.boolean()))
