@@ -36,7 +36,7 @@ class Recorded:
 
 def write(path: Path, kernel: str, rows: list[Recorded]) -> None:
     """Keeps the rows."""
-    contents = {"SPDX-License-Identifier": "GPL-2.0-only", "format": FORMAT, "kernel": kernel,
+    contents = {"licence": "SPDX-License-Identifier: GPL-2.0-only", "format": FORMAT, "kernel": kernel,
                 "rows": [vars(row) for row in rows]}
     path.write_text(json.dumps(contents, indent=1) + "\n", encoding="utf-8")
 
