@@ -14,7 +14,7 @@ DEPTH = 64
 LIVE_OBJECTS = "/sys/kernel/debug/rpcordma/live_objects"
 # A look comes every ten seconds: what was used since the one before stays until the one after. A grant is halved with
 # each look.
-GIVEN_BACK_SECONDS = 90
+GIVEN_BACK_SECONDS = 180
 # What a connection has at hand that carries an RPC now and then: what is in use, and a batch beyond it.
 AT_HAND = {"client": {"receive_buffers": 24, "send_buffers": 10, "requests": 4},
            "server": {"receive_buffers": 32, "send_buffers": 10, "calls": 4, "pushes": 4, "transfers": 4}}

@@ -222,10 +222,10 @@ bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const
 }
 
 /* For a message with so many work requests: for the last buffer to come back, before unsignalled requests fill the queue, and
- * before half of the buffers wait for one, so that those that are not needed can be told. */
+ * before a quarter of the buffers waits for one, so that those that are not needed can be told. */
 bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
 {
-	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 2, least_buffers);
+	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
 	return free_.empty() || unsignalled_ + 1 >= most_unsignalled || posted_ + requests - signalled_ >= depth_ / 4;
 }
 

@@ -121,7 +121,7 @@ TEST(Send, Completions_AreAskedForRarely)
 		rpcordma_fake_execute(fake, 1);
 	}
 	rpcordma_fake_complete(fake);
-	EXPECT_EQ(rpcordma_fake_completions(fake), 2u);
+	EXPECT_EQ(rpcordma_fake_completions(fake), 3u);
 }
 
 TEST(Send, OfTheLastFreeBuffer_IsSignalled)
