@@ -6,10 +6,11 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bench import memory, record, report
-from bench.machine import Machine, sysctls
+from bench.machine import NAMES, Machine, sysctls
 from bench.measure import Benchmark, Comparison, Side, rows_of
 from bench.profile import Profiler
 from bench.workloads import Unfit
@@ -19,7 +20,6 @@ from lab.module import build_module
 from lab.pair import OURS, STOCK
 from lab.paths import CHECKOUT, LOGS
 
-NAMES = {STOCK: "in-tree", OURS: "ours"}
 # How much more version 2 may cost than version 1; and where the same module differs that much from mount to mount.
 PROTOCOL_LIMIT, NOISE_OF_LARGE = 1.005, 1.03
 # Exit statuses.
@@ -107,15 +107,17 @@ def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comp
     return (stock, *versions), [Comparison(2, 0, limit, limit), Comparison(2, 1, PROTOCOL_LIMIT, NOISE_OF_LARGE)]
 
 
+def teller() -> Callable[[str], None]:
+    """Says how far it is, with the seconds since now."""
+    began = time.monotonic()
+    return lambda text: print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
+
+
 def run_memory(arguments: argparse.Namespace) -> int:
     """Measures what connections take."""
     kernel = Kernel.find(arguments.kernel)
-    began = time.monotonic()
+    say = teller()
     build_module(kernel)
-
-    def say(text: str) -> None:
-        print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
-
     stamp = time.strftime("%Y%m%d-%H%M%S")
     figures = memory.measure(kernel, LOGS / f"bench-memory-{stamp}", arguments.rounds, say)
     path = arguments.json or CHECKOUT / "build" / "bench" / f"memory-{stamp}.json"
@@ -128,7 +130,7 @@ def run_memory(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Boots the machine, fills the table and says what it shows."""
     kernel = Kernel.find(arguments.kernel)
-    began = time.monotonic()
+    say = teller()
     stamp = time.strftime("%Y%m%d-%H%M%S")
     sides, comparisons = compared(arguments)
     rows = rows_of(arguments.versions.split(","), arguments.only, len(sides))
@@ -136,9 +138,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise Unfit("no row has such a name")
     if any(side.transport == OURS for side in sides):
         build_module(kernel)
-
-    def say(text: str) -> None:
-        print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
 
     settings = sysctls(arguments.inline)
     before = record.read(arguments.recorded) if arguments.recorded else []

@@ -13,10 +13,12 @@ from lab.board import BOARDS, Board
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.module import module_file
-from lab.pair import STOCK, Mount
+from lab.pair import OURS, STOCK, Mount
 
 IN_TREE_MODULE = "rpcrdma"
 OUR_MODULE = "rpcordma"
+# The transports, as people are told of them.
+NAMES = {STOCK: "in-tree", OURS: "ours"}
 # What the client offers, and what the server accepts.
 HIGHEST_VERSION = ("rdma_highest_version", "svc_rdma/highest_version")
 TRANSFER_SIZE = str(1 << 20)

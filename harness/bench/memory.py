@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.machine import NAMES
 from lab.guest import Guest
 from lab.kernel import Kernel
 from lab.nfs import OURS, STOCK, Mount
 from lab.pair import Pair
 
-NAMES = {STOCK: "in-tree", OURS: "ours"}
 # The NFS client makes so many connections for a mount, at most. One is there in both measurements.
 MOST = 16
 FILE = "/mnt/memory"

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.machine import OUR_MODULE
 from bench.measure import Comparison, Row
 from bench.profile import Profile, module_of
 
@@ -13,7 +14,6 @@ FORMAT = 1
 TOLERANCE = 1.01
 # Functions whose instructions for an operation have grown by less are not named.
 WORTH_NAMING = 5.0
-OURS = "rpcordma"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Recorded:
         """That row as it is now."""
         profile = row.figures[comparison.side].profile or Profile()
         functions = {name: round(instructions / row.workload.operations, 1)
-                     for name, instructions in profile.instructions.items() if module_of(name) == OURS}
+                     for name, instructions in profile.instructions.items() if module_of(name) == OUR_MODULE}
         return cls(row.name, round(row.ratio(comparison), 4), dict(sorted(functions.items())))
 
 

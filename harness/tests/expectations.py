@@ -15,6 +15,7 @@ from lab.nfs import MODULES, OURS, modules_loaded
 INSTANCE = "/sys/kernel/tracing/instances/versions"
 OFFERED = "/proc/sys/sunrpc/rdma_highest_version"
 ACCEPTED = "/proc/sys/sunrpc/svc_rdma/highest_version"
+LIVE_OBJECTS = "/sys/kernel/debug/rpcordma/live_objects"
 MEBIBYTE = 1 << 20
 
 
@@ -83,7 +84,7 @@ def rdma_resources(guest: Guest) -> Counter[str]:
 
 def live_objects(guest: Guest) -> dict[str, int]:
     """How many objects of each kind our module in a guest has now."""
-    words = guest.read("/sys/kernel/debug/rpcordma/live_objects").split()
+    words = guest.read(LIVE_OBJECTS).split()
     return dict(zip(words[::2], map(int, words[1::2])))
 
 

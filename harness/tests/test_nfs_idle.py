@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from expectations import eventually, live_objects, mounted
+from expectations import LIVE_OBJECTS, eventually, live_objects, mounted
 from workloads import fio
 
 from lab import Guest, Pair
 
 DEPTH = 64
-LIVE_OBJECTS = "/sys/kernel/debug/rpcordma/live_objects"
 # A look comes every ten seconds: what was used since the one before stays until the one after. A grant is halved with
 # each look.
 GIVEN_BACK_SECONDS = 180

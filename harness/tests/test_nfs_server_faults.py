@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from expectations import (connections, eventually, live_objects, mounted, rdma_resources,
+from expectations import (LIVE_OBJECTS, connections, eventually, live_objects, mounted, rdma_resources,
                           wait_for_resources)
 from workloads import (TRACE, fio, fio_command, guest_python, slow_function, traced,
                        verified_io, wait_for_round)
@@ -143,7 +143,7 @@ def test_a_connection_ends_once_where_two_begin_its_end(pair: Pair, version: str
             with mounted(pair, version):
                 pair.client.run(f"echo {number} >/mnt/file && sync /mnt/file")
                 assert pair.server.read("/srv/nfs/tmpfs/file") == f"{number}\n"
-    eventually(pair.server, "grep -qx 'connections 0' /sys/kernel/debug/rpcordma/live_objects", 30)
+    eventually(pair.server, f"grep -qx 'connections 0' {LIVE_OBJECTS}", 30)
 
 
 @pytest.mark.versions("4.2")
