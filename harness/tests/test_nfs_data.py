@@ -42,6 +42,21 @@ def test_a_large_directory_is_listed(pair: Pair, version: str, full: bool) -> No
     pair.server.run(f"rm -r {exported}", timeout=300)
 
 
+@pytest.mark.about("both together")
+@pytest.mark.versions("4.2")
+def test_a_small_read_and_write_take_no_chunk_by_default(pair: Pair, version: str) -> None:
+    """Of 4 and 8 KiB, between ends that nobody has set."""
+    with mounted(pair, version) as mount:
+        before = mount.stats()
+        for kibibytes in (4, 8):
+            pair.client.run(f"dd if=/dev/zero of=/mnt/small bs={kibibytes}K count=1 oflag=direct && "
+                            f"dd if=/mnt/small of=/dev/null bs={kibibytes}K count=1 iflag=direct")
+        after = mount.stats()
+        assert [after.operations[name][0] - before.operations[name][0] for name in ("READ", "WRITE")] == [2, 2]
+        for column in ("read_chunks", "write_chunks"):
+            assert after.total(column) == before.total(column)
+
+
 # The client's, and the server's.
 THRESHOLDS = (tuple(product((1024, 4096, 65536), (4096, 16384, 65536))) if FULL else
               ((1024, 16384), (65536, 4096), (65536, 65536)))
