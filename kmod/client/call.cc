@@ -224,7 +224,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 	/* A Call that is sent again on the same connection would take a second credit for one reply. */
 	if (field::rpc_rqst::rq_connect_cookie(rqst) == field::rpc_xprt::connect_cookie(xprt_)) {
 		rpcordma_trace_disconnect(peer(), "retransmission", "");
-		connector_.close();
+		connector_.close("retransmission");
 		return -kernel::ENOTCONN;
 	}
 

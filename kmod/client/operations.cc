@@ -37,20 +37,23 @@ Transport &Transport::of(const rpc_rqst *rqst) noexcept
 }
 
 Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept
-	: xprt_(xprt)
+	: verbs::ObservedConnection(field::rpc_xprt::xprt_net(xprt), RPCORDMA_ROLE_REQUESTER)
+	, xprt_(xprt)
 	, connector_(*this, source, source_length)
 {
+	enlist();
 }
 
 Transport::~Transport()
 {
 	connector_.cancel();
 	connector_.close();
+	withdraw();
 }
 
 void Transport::lost() noexcept
 {
-	connector_.end(proto::Reconnection::By::others);
+	connector_.end(proto::Reconnection::By::others, endpoint().ending());
 }
 
 void Transport::room() noexcept

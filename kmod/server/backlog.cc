@@ -39,6 +39,7 @@ bool Backlog::arrived(verbs::ReceiveBuffer &buffer) noexcept
 	{
 		kernel::Guard guard(lock_);
 		is_granted = grants_.arrived();
+		received_++;
 		arrived_.push_back(buffer);
 		rpcordma_svc_set_data(connection_.xprt(), wants_thread());
 		receives = receives_needed();
@@ -220,6 +221,7 @@ std::uint32_t Backlog::settle(bool is_outstanding) noexcept
 		if (is_outstanding)
 			grants_.done();
 		credits = grants_.next();
+		sent_++;
 		receives = grants_.receives_for(credits) + least_spare;
 		is_news = credits != grants_.in_force();
 	}

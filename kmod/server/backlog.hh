@@ -72,6 +72,19 @@ class Backlog {
 	 * Return: the credits that it is to grant. The Receives for them are posted. */
 	[[nodiscard]] std::uint32_t settle(bool is_outstanding) noexcept RPCORDMA_EXCLUDES(lock_);
 
+	/* The credits, and the messages that have come and gone. */
+	struct Account {
+		proto::Grants grants;
+		std::uint64_t received;
+		std::uint64_t sent;
+	};
+	/* Any process context. */
+	[[nodiscard]] Account account() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		return {grants_, received_, sent_};
+	}
+
 	/* Frees what has not been needed since the last call, and has the next Replies grant less where less was used. Process
 	 * context.
 	 * Return: whether another call may free more. */
@@ -97,6 +110,9 @@ class Backlog {
 	Connection &connection_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_BACKLOG};
 	proto::Grants grants_ RPCORDMA_GUARDED_BY(lock_){1};
+	/* Messages that may be Calls, and Replies and errors. */
+	std::uint64_t received_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint64_t sent_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
 	/* The RDMA Reads of these are posted, or in the outbox. */

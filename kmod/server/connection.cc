@@ -13,6 +13,7 @@ namespace rpcordma::server {
 namespace field = kernel::field;
 
 Connection::Connection(svc_xprt *listener) noexcept
+	: verbs::ObservedConnection(field::svc_xprt::xpt_net(listener), RPCORDMA_ROLE_RESPONDER)
 {
 	rpcordma_svc_init_connection(xprt(), listener);
 	rpcordma_work_init(ending_.get(), [](work_struct *work) {
@@ -73,6 +74,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 	postings_.begin();
 	calls_.backlog().begin(endpoint_->capacity().credits, std::max<std::uint32_t>(reads, 1));
 	reverse_.begin(chunks, has_own_reads);
+	enlist();
 	if (!endpoint_->accept(reads, has_own_reads ? 1 : 0)) {
 		rpcordma_trace_connect_failed(peer(), "not accepted");
 		return false;
@@ -140,6 +142,8 @@ void Connection::begin_end() noexcept
 /* On a work item of its own. */
 void Connection::end() noexcept
 {
+	/* Who looks finds the device's part of it. */
+	withdraw();
 	/* Flushes the queues, which is what is waited for inside. */
 	endpoint_->break_off();
 	gate_.close();
@@ -151,6 +155,11 @@ void Connection::end() noexcept
 	reverse_.clear();
 	endpoint_->dismantle();
 	rpcordma_trace_disconnected(peer(), unanswered);
+	if (const std::uint64_t since = established_at_.read(); since != 0) {
+		const verbs::Ending ending = endpoint_->ending();
+		verbs::tell_disconnected(*this, peer(), verbs::seconds_now() - since,
+					 ending.reason ? ending : verbs::Ending{"closed by the service"});
+	}
 }
 
 /* In the context of the completion queue. */
@@ -175,6 +184,8 @@ void Connection::established() noexcept
 				 endpoint_->agreement().inline_thresholds.call,
 				 endpoint_->agreement().inline_thresholds.reply,
 				 endpoint_->agreement().remote_invalidation);
+	established_at_.set(std::max<std::uint64_t>(verbs::seconds_now(), 1));
+	tell(RPCORDMA_HAPPENING_CONNECTED, peer());
 	/* What came before was left lying: see received(). */
 	kernel::smp_mb();
 	svc_xprt_enqueue(xprt());

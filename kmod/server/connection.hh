@@ -12,6 +12,7 @@
 #include "server/service.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
+#include "verbs/observed.hh"
 
 namespace rpcordma::server {
 
@@ -19,7 +20,7 @@ struct ConnectRequest;
 
 /* The life of a connection: accepted, used, ended, freed. Owned by sunrpc through the reference count of its svc_xprt. What it
  * is used for are its parts, each with its own lock. */
-class Connection final : public kernel::Heap, private verbs::Endpoint::User {
+class Connection final : public kernel::Heap, private verbs::Endpoint::User, public verbs::ObservedConnection {
     public:
 	/* Accepts a connection that a listener was asked for, and hands it to sunrpc.
 	 * Return: null where it came to nothing.
@@ -56,6 +57,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 		if (this->version() != version) [[unlikely]]
 			change_version(version);
 	}
+	/* A message of the requester's is dropped, or answered with an error. */
+	void refused(const char *reason) noexcept { tell(RPCORDMA_HAPPENING_REFUSED, peer(), {reason}); }
+	/* observe.cc */
+	void observe(rpcordma_connection &to) noexcept override;
 	/* Says whether a Call counts as one from a reserved port. */
 	void judge_port(svc_rqst *rqst) const noexcept { rpcordma_rqst_set_secure(rqst, has_secure_port_); }
 
@@ -86,6 +91,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	const wire::Version highest_version_{rpcordma_svc_highest_version};
 	/* Ordered against nothing: a message is of one version or the other. */
 	kernel::Atomic<wire::Version> version_{wire::Version::one};
+	/* When it was established, in seconds; 0 where it has not been. Ordered against nothing. */
+	kernel::Atomic<std::uint64_t> established_at_{0};
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
 	Postings postings_{*this};

@@ -21,6 +21,7 @@ constexpr unsigned long longest_delay = 30 * kernel::HZ;
 } // namespace
 
 Listener::Listener(svc_xprt_class *xprt_class, svc_serv *server, net *network, const sockaddr *address) noexcept
+	: verbs::ObservedListener(network, RPCORDMA_ROLE_RESPONDER)
 {
 	rpcordma_svc_init_listener(xprt(), xprt_class, network, server);
 	rpcordma_address_copy(address_.get(), address);
@@ -45,6 +46,7 @@ svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *ne
 		svc_xprt_put(listener->xprt());
 		return kernel::error_pointer<svc_xprt>(error);
 	}
+	listener->enlist();
 	return listener->xprt();
 }
 
@@ -85,8 +87,9 @@ int Listener::listen() noexcept
 void Listener::listen_again() noexcept
 {
 	const int error = listen();
-	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(address_.get()), "listens again", error);
+	rpcordma_trace_listener(address(), "listens again", error);
 	if (error == 0) {
+		tell(RPCORDMA_HAPPENING_LISTENER_BACK, address());
 		delay_ = 0;
 		return;
 	}
@@ -99,14 +102,13 @@ int Listener::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	auto &listener = *static_cast<Listener *>(field::rdma_cm_id::context(id));
 	const unsigned int kind = field::rdma_cm_event::event(event);
 
-	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(listener.address_.get()), rpcordma_event_name(kind),
-				field::rdma_cm_event::status(event));
+	rpcordma_trace_listener(listener.address(), rpcordma_event_name(kind), field::rdma_cm_event::status(event));
 	switch (kind) {
 	case kernel::RDMA_CM_EVENT_CONNECT_REQUEST:
 		return listener.ask(id, event);
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return listener.lose(id);
+		return listener.lose(id, rpcordma_event_name(kind));
 	default:
 		return 0;
 	}
@@ -145,7 +147,7 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 	return 0;
 }
 
-int Listener::lose(rdma_cm_id *id) noexcept
+int Listener::lose(rdma_cm_id *id, const char *event) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
@@ -158,6 +160,7 @@ int Listener::lose(rdma_cm_id *id) noexcept
 		if (!is_detached_)
 			rpcordma_queue_delayed_work(again_.get(), 0);
 	}
+	tell(RPCORDMA_HAPPENING_LISTENER_LOST, address(), {event});
 	return 1;
 }
 
@@ -181,6 +184,13 @@ int Listener::waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	return 1;
 }
 
+void Listener::observe(rpcordma_listener &to) noexcept
+{
+	kernel::Guard guard(lock_);
+	to.address = verbs::address_of(address());
+	to.is_listening = id_ != nullptr;
+}
+
 /* The request is its taker's: events find it no more in the list. */
 kernel::Owned<ConnectRequest> Listener::next() noexcept
 {
@@ -200,6 +210,7 @@ svc_xprt *Listener::accept() noexcept
 
 void Listener::detach() noexcept
 {
+	withdraw();
 	rdma_cm_id *id;
 	{
 		kernel::Guard guard(lock_);

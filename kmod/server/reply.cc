@@ -240,6 +240,7 @@ void Replies::pushed(Push &push) noexcept
 void Replies::refuse(ServedCall &call, const char *reason) noexcept
 {
 	rpcordma_trace_call_refused(connection_.peer(), static_cast<u32>(call.call.xid), reason);
+	connection_.refused(reason);
 	refuse(proto::Refused{call.call.xid, std::to_underlying(call.call.version), proto::Refusal::malformed},
 	       std::exchange(call.is_outstanding, false));
 }

@@ -9,6 +9,7 @@
 #include "kernel/heap.hh"
 #include "verbs/identifier.hh"
 #include "verbs/live.hh"
+#include "verbs/observed.hh"
 #include "verbs/queues.hh"
 
 namespace rpcordma::verbs {
@@ -120,6 +121,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* Gives the connection up for a reason of the user's. Any process context. */
 	void lose(const char *reason, const char *detail) noexcept;
 	[[nodiscard]] bool is_lost() const noexcept { return lost_.read(); }
+	/* Why it was lost; no reason where it was not. */
+	[[nodiscard]] Ending ending() const noexcept { return {reason_.read(), detail_.read()}; }
 
 	/* To whom, by which device. */
 	[[nodiscard]] const Identifier &id() const noexcept { return id_; }
@@ -161,6 +164,12 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* A full barrier stands between this and what the user then looks at. Who reads it to decide that nothing more is to come has
 	 * one, too, behind what it wrote for the user to find. */
 	kernel::Atomic<bool> lost_{false};
+	/* Ordered against nothing: who looks while the connection is being lost may find no reason. */
+	kernel::Atomic<const char *> reason_{nullptr};
+	kernel::Atomic<const char *> detail_{""};
 };
+
+/* What the device and the peer have to do with it. `endpoint` is established, or accepted, and has its queues. */
+void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept;
 
 } // namespace rpcordma::verbs
