@@ -2,6 +2,7 @@
 """What is measured: the rows of the table."""
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lab.paths import GUEST_SCRIPTS
@@ -10,15 +11,24 @@ MEBIBYTE = 1 << 20
 # The directory of the export on the server, and where the client mounts it.
 EXPORT = "/srv/nfs/bench"
 MOUNT_POINT = "/mnt"
+MOST_CONNECTIONS = 16
 # What the source and the expected contents of written files are kept in, in the guest.
 SCRATCH = "/run/rpcordma-bench"
 # Eight bytes, so that every block begins with the first of them.
 PATTERN = "rpcordma"
+# The program that does what is measured with files, and where the server is.
+FILES = f"/usr/bin/python3 -S -E {GUEST_SCRIPTS}/bench-files.py"
+ADDRESS = "10.9.0.1"
 WARM_UP_FILES = 200
 
 
 class Unfit(Exception):
     """A measurement is not what it is meant to be, so its figures say nothing."""
+
+
+def mount_points(connections: int) -> list[str]:
+    """Where an export is mounted that so many connections lead to: the NFS client makes 16 at most for a mount."""
+    return [MOUNT_POINT, *(f"{MOUNT_POINT}-{number}" for number in range(2, -(-connections // MOST_CONNECTIONS) + 1))]
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,8 @@ class Transfer:
     block: int
     depth: int
     size: int
+    # How many connections it is spread over. They are read from only.
+    connections: int = 1
 
     @property
     def writes(self) -> bool:
@@ -52,6 +64,8 @@ class Transfer:
     def operations(self) -> int:
         """How many there are: the file is gone through once."""
         return self.size // self.block
+
+    is_of_mount = True
 
     @property
     def is_large(self) -> bool:
@@ -85,14 +99,16 @@ class Transfer:
     @property
     def warm_up(self) -> str:
         """The same, untimed, with contents that tell where they belong and that fio verifies."""
-        return self._fio("verify", "randwrite", min(self.size, max(MEBIBYTE, 16 * self.block)),
+        files = [f"{place}/verify-{number}" for number, place in enumerate(mount_points(self.connections))]
+        return self._fio(files, "randwrite", min(self.size, max(MEBIBYTE, 16 * self.block) * len(files)),
                          "--verify=crc32c --verify_fatal=1 --verify_state_save=0 --do_verify=1")
 
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
         kind = "rw" if self.is_mixed else "write" if self.writes else "read"
-        return self._fio(self.file, ("rand" if self.random else "") + kind, self.size,
+        files = [f"{place}/{self.file}" for place in mount_points(self.connections)]
+        return self._fio(files, ("rand" if self.random else "") + kind, self.size,
                          f"--rwmixread={self.reads} --buffer_pattern='\"{PATTERN}\"' --output-format=json")
 
     @property
@@ -117,23 +133,27 @@ class Transfer:
             raise Unfit(f"fio made {made} of {self.operations} operations, error {job['error']}")
         return Sample(self.operations, max(job["read"]["runtime"], job["write"]["runtime"]) * 1_000_000, fio)
 
-    def _fio(self, file: str, direction: str, size: int, more: str) -> str:
-        return (f"fio --name=bench --filename={MOUNT_POINT}/{file} --rw={direction} --bs={self.block} "
+    def _fio(self, files: list[str], direction: str, size: int, more: str) -> str:
+        return (f"fio --name=bench --filename={':'.join(files)} --rw={direction} --bs={self.block} "
                 f"--iodepth={self.depth} --size={size} --direct=1 --ioengine=libaio --randseed=1 "
                 f"--scramble_buffers=0 {more}")
 
 
 @dataclass(frozen=True)
 class Files:
-    """Operations on empty files, one after the other."""
+    """Operations on empty files or on directories, one after the other."""
 
     name: str
     action: str
     operations: int
     is_large = False
+    is_of_mount = True
+    connections = 1
 
     def procedures(self, version: str) -> tuple[str, ...]:
-        """The RPC of which there must be one for each operation."""
+        """The RPC of which there must be one for each operation; none where there are several."""
+        if self.action == "list":
+            return ()
         if self.action == "create":
             return ("CREATE" if version == "3" else "OPEN",)
         return ({"remove": "REMOVE", "attributes": "GETATTR", "look-up": "LOOKUP"}[self.action],)
@@ -141,11 +161,16 @@ class Files:
     @property
     def prepare(self) -> str:
         """Before the export is mounted, on the server."""
+        if self.action == "list":
+            return " && ".join(f"mkdir -p {EXPORT}/{top} && {FILES} fill {EXPORT}/{top} {count}"
+                               for top, count in (("listed-before", 1), ("listed", self.operations)))
         return f"mkdir -p {EXPORT}/warm-up {EXPORT}/files"
 
     @property
     def warm_up(self) -> str:
         """The same, untimed, with fewer; and all files that are to be removed."""
+        if self.action == "list":
+            return self._command("list", "listed-before", 1)
         commands = [self._command("create", "warm-up", WARM_UP_FILES),
                     self._command("remove", "warm-up", WARM_UP_FILES)]
         if self.action in ("attributes", "look-up"):
@@ -158,12 +183,12 @@ class Files:
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
-        return self._command(self.action, "files", self.operations)
+        return self._command(self.action, "listed" if self.action == "list" else "files", self.operations)
 
     @property
     def verify(self) -> str:
         """The server has all of them, or none."""
-        if self.action in ("attributes", "look-up"):
+        if self.action not in ("create", "remove"):
             return "true"
         expected = self.operations if self.action == "create" else 0
         return f"[ $(find {EXPORT}/files -type f | wc -l) = {expected} ]"
@@ -178,11 +203,49 @@ class Files:
         return Sample(self.operations, int(output), None)
 
     def _command(self, action: str, directory: str, count: int) -> str:
-        return (f"/usr/bin/python3 -S -E {GUEST_SCRIPTS}/bench-files.py {action} "
-                f"{MOUNT_POINT}/{directory} {count}")
+        return f"{FILES} {action} {MOUNT_POINT}/{directory} {count}"
 
 
-Workload = Transfer | Files
+@dataclass(frozen=True)
+class NullCalls:
+    """Calls of the procedure NULL from the kernel, one after the other, over a connection of their own."""
+
+    name: str
+    operations: int
+    is_large = False
+    # What the mount counts says nothing of them. The module null-calls fails where one of them does.
+    is_of_mount = False
+    connections = 1
+    prepare = "true"
+    verify = "true"
+    verify_unmounted = "true"
+
+    def procedures(self, _version: str) -> tuple[str, ...]:
+        """None that is counted."""
+        return ()
+
+    @property
+    def warm_up(self) -> str:
+        """The same, untimed."""
+        return self._command(WARM_UP_FILES)
+
+    @property
+    def timed(self) -> str:
+        """The command that is timed; it prints what sample() takes."""
+        return self._command(self.operations)
+
+    def sample(self, output: str) -> Sample:
+        """Takes what the timed command printed."""
+        return Sample(self.operations, int(output), None)
+
+    @staticmethod
+    def _command(count: int) -> str:
+        return (f"insmod {SCRATCH}/null_calls.ko address={ADDRESS} count={count} "
+                f"$(cat {SCRATCH}/null-options) && "
+                "cat /sys/module/null_calls/parameters/nanoseconds && rmmod null_calls")
+
+
+Workload = Transfer | Files | NullCalls
 
 WORKLOADS: tuple[Workload, ...] = (
     Transfer("4 KiB read, depth 1", 100, True, 4096, 1, 16 * MEBIBYTE),
@@ -196,9 +259,44 @@ WORKLOADS: tuple[Workload, ...] = (
     Transfer("64 KiB write, depth 4", 0, True, 65536, 4, 128 * MEBIBYTE),
     Transfer("1 MiB read, depth 4", 100, False, MEBIBYTE, 4, 128 * MEBIBYTE),
     Transfer("1 MiB write, depth 4", 0, False, MEBIBYTE, 4, 128 * MEBIBYTE),
+    NullCalls("NULL", 5000),
     Files("attributes", "attributes", 5000),
     Files("look-up", "look-up", 5000),
     Files("create", "create", 3000),
-    Files("remove", "remove", 3000))
+    Files("remove", "remove", 3000),
+    Files("list 2000 names", "list", 10))
 
 LARGEST = 128 * MEBIBYTE
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How the cost of an operation grows with something."""
+
+    # What is along the axis, and for each line its points: how much of it, and what is measured there.
+    axis: str
+    lines: dict[str, tuple[tuple[int, Transfer], ...]]
+
+    @property
+    def workloads(self) -> tuple[Transfer, ...]:
+        """What is measured for all of it."""
+        return tuple(workload for points in self.lines.values() for _, workload in points)
+
+
+def _lines(make: Callable[[str, int, int], Transfer], values: Iterable[int],
+           kinds: Iterable[str] = ("read", "write")) -> dict[str, tuple[tuple[int, Transfer], ...]]:
+    return {kind: tuple((value, make(kind, 100 * (kind == "read"), value)) for value in values) for kind in kinds}
+
+
+CURVES = {
+    "outstanding": Curve("RPCs outstanding", _lines(
+        lambda kind, reads, depth: Transfer(f"4 KiB {kind}, depth {depth}", reads, True, 4096, depth, 16 * MEBIBYTE),
+        (1, 4, 16, 64, 256, 1024))),
+    "payload": Curve("bytes of payload", _lines(
+        lambda kind, reads, block: Transfer(f"{block} B {kind}, depth 4", reads, True, block, 4,
+                                            min(2048 * block, 64 * MEBIBYTE)),
+        (512, 4096, 8192, 16384, 65536, 262144, MEBIBYTE))),
+    "connections": Curve("connections", _lines(
+        lambda kind, reads, count: Transfer(f"4 KiB {kind}, {count} connections", reads, True, 4096, 128,
+                                            16 * MEBIBYTE, count),
+        (1, 4, 16, 64, 128, 256), ["read"]))}
