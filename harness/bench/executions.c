@@ -72,16 +72,18 @@ static struct count *count_of(const struct stretch *stretch)
 
 static uint8_t byte_of(const struct qemu_plugin_insn *instruction, size_t index)
 {
-	return index < qemu_plugin_insn_size(instruction) ? ((const uint8_t *)qemu_plugin_insn_data(instruction))[index] : 0;
+	return index < qemu_plugin_insn_size(instruction) ?
+		       ((const uint8_t *)qemu_plugin_insn_data(instruction))[index] :
+		       0;
 }
 
 /* Whether the operation is one that LOCK may stand before: those with two bytes begin with 0x0f. */
 static bool is_lockable(uint8_t operation, uint8_t following)
 {
 	enum { TWO_BYTES = 0x0f, GROUP_5 = 0xff, INCREMENT = 0, DECREMENT = 1 };
-	static const uint8_t one_byte[] = { 0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x18, 0x19, 0x20, 0x21, 0x28, 0x29,
-					    0x30, 0x31, 0x80, 0x81, 0x83, 0xf6, 0xf7, 0xfe };
-	static const uint8_t two_bytes[] = { 0xab, 0xb0, 0xb1, 0xb3, 0xba, 0xbb, 0xc0, 0xc1, 0xc7 };
+	static const uint8_t one_byte[] = {0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x18, 0x19, 0x20, 0x21,
+					   0x28, 0x29, 0x30, 0x31, 0x80, 0x81, 0x83, 0xf6, 0xf7, 0xfe};
+	static const uint8_t two_bytes[] = {0xab, 0xb0, 0xb1, 0xb3, 0xba, 0xbb, 0xc0, 0xc1, 0xc7};
 	uint8_t kind = following >> 3 & 7;
 
 	if (operation == TWO_BYTES)
@@ -124,7 +126,7 @@ static uint64_t target_of(const struct qemu_plugin_insn *instruction)
 
 static struct stretch describe(const struct qemu_plugin_tb *code)
 {
-	struct stretch stretch = { .address = qemu_plugin_tb_vaddr(code), .instructions = qemu_plugin_tb_n_insns(code) };
+	struct stretch stretch = {.address = qemu_plugin_tb_vaddr(code), .instructions = qemu_plugin_tb_n_insns(code)};
 
 	/* That of a program. */
 	if (!(stretch.address >> 63))

@@ -98,9 +98,7 @@ static int __init null_calls_init(void)
 }
 
 /* There is nothing to undo: with this it can be taken away again. */
-static void __exit null_calls_exit(void)
-{
-}
+static void __exit null_calls_exit(void) {}
 
 module_init(null_calls_init);
 module_exit(null_calls_exit);
