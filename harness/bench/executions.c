@@ -6,7 +6,7 @@
  *
  * Each line that comes through the FIFO names a file, which then has the counts up to now: for each stretch five numbers
  * of 64 bits, its address, its instructions, how many of them are locked (x86-64 only), the address that it ends in a
- * direct call of, or 0 (x86-64 only), and its executions. The file is there when all of them are in it. Those of programs,
+ * direct call of or jump to, or 0 (x86-64 only), and its executions. The file is there when all of them are in it. Those of programs,
  * which are somewhere else in each process, have the address 0. Stretches may begin within each other. With one virtual
  * processor the counts are exact, but for those of stretches that an interrupt has cut short.
  */
@@ -112,13 +112,14 @@ static bool is_locked(const struct qemu_plugin_insn *instruction)
 	return is_prefixed && is_lockable(operation, following);
 }
 
-/* What the last instruction calls, where it says so itself. */
+/* What the last instruction calls, or jumps to as a function does in the place of a call at its end. */
 static uint64_t target_of(const struct qemu_plugin_insn *instruction)
 {
-	enum { CALL = 0xe8, CALL_SIZE = 5 };
+	enum { CALL = 0xe8, JUMP = 0xe9, CALL_SIZE = 5 };
 	int32_t distance;
 
-	if (qemu_plugin_insn_size(instruction) != CALL_SIZE || byte_of(instruction, 0) != CALL)
+	uint8_t operation = byte_of(instruction, 0);
+	if (qemu_plugin_insn_size(instruction) != CALL_SIZE || (operation != CALL && operation != JUMP))
 		return 0;
 	memcpy(&distance, (const uint8_t *)qemu_plugin_insn_data(instruction) + 1, sizeof(distance));
 	return qemu_plugin_insn_vaddr(instruction) + CALL_SIZE + (uint64_t)(int64_t)distance;

@@ -36,7 +36,7 @@ class Stretch(NamedTuple):
     # How many, and how many of them have the memory for themselves.
     instructions: int
     locked: int
-    # What its last instruction calls, or 0.
+    # What its last instruction calls or jumps to, or 0.
     target: int
 
 
@@ -57,7 +57,8 @@ class Profile:
         self.locked[name] += stretch.locked * executions
         if offset == 0:
             self.calls[name] += executions
-        if stretch.target and LOCK.fullmatch(symbols.find(stretch.target)[0]):
+        called, offset = symbols.find(stretch.target)
+        if offset == 0 and LOCK.fullmatch(called):
             self.locks[name] += executions
 
 

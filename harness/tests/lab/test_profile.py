@@ -19,10 +19,11 @@ def test_a_stretch_counts_for_its_function() -> None:
 
 
 def test_a_lock_counts_for_who_takes_it() -> None:
-    """Not for the kernel's function, and not where something else is called."""
+    """Not for the kernel's function, and not where something else is called, or jumped to."""
     profile = Profile()
     profile.add(Stretch(BASE + 0x108, 3, 0, BASE), 4, SYMBOLS)
     profile.add(Stretch(BASE + 0x110, 3, 0, BASE + 0x40), 4, SYMBOLS)
+    profile.add(Stretch(BASE + 0x8, 3, 0, BASE + 0x4), 4, SYMBOLS)
     assert profile.locks == {SEND: 4}
 
 
