@@ -103,8 +103,8 @@ def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comp
     sides, comparisons = modules_compared(arguments)
     if not arguments.tcp:
         return sides, comparisons
-    ours = len(sides) - 1
-    return (*sides, Side(NAMES[TCP], TCP)), [*comparisons, Comparison(ours, ours + 1, math.inf, math.inf)]
+    tcp = len(sides)
+    return (*sides, Side(NAMES[TCP], TCP)), [*comparisons, Comparison(tcp - 1, tcp, math.inf, math.inf)]
 
 
 def modules_compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comparison]]:

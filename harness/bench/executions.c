@@ -5,10 +5,11 @@
  *	-plugin executions.so,requests=FIFO
  *
  * Each line that comes through the FIFO names a file, which then has the counts up to now: for each stretch five numbers
- * of 64 bits, its address, its instructions, how many of them are locked (x86-64 only), the address that it ends in a
- * direct call of or jump to, or 0 (x86-64 only), and its executions. The file is there when all of them are in it. Those of programs,
- * which are somewhere else in each process, have the address 0. Stretches may begin within each other. With one virtual
- * processor the counts are exact, but for those of stretches that an interrupt has cut short.
+ * of 64 bits. They are its address, its instructions, how many of them are locked, the address that it ends in a direct
+ * call of or jump to, or 0, and its executions. The file is there when all of them are in it. Locked instructions and
+ * calls are known on x86-64 only. Stretches of programs, which are somewhere else in each process, have the address 0.
+ * Stretches may begin within each other. With one virtual processor the counts are exact, but for those of stretches that
+ * an interrupt has cut short.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -75,9 +75,9 @@ class Machine:
         self.guest.start()
         self.guest.wait_until_ready()
         self._script("prepare")
-        self.guest.run(f"mkdir -p {SCRATCH} && cp {guest_module(self.kernel, 'null-calls')} {SCRATCH}")
         self.guest.run(
-            f"mkdir -p {SCRATCH} && head -c {LARGEST} /dev/urandom >{SCRATCH}/source && "
+            f"mkdir -p {SCRATCH} && cp {guest_module(self.kernel, 'null-calls')} {SCRATCH} && "
+            f"head -c {LARGEST} /dev/urandom >{SCRATCH}/source && "
             f"yes {PATTERN} | tr -d '\\n' | head -c {LARGEST} >{SCRATCH}/expected", timeout=300)
 
     def stop(self) -> None:

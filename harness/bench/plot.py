@@ -12,7 +12,7 @@ from matplotlib import pyplot  # noqa: E402
 
 # Readable on white and on dark pages alike; a side has a colour, a line a dash.
 COLOURS = ("#c65d21", "#1f77b4", "#2c8c4a", "#8a6fb0")
-DASHES = ("-", "--")
+DASHES = {"read": "-", "write": "--"}
 # The file is the same for the same figures.
 matplotlib.rcParams["svg.hashsalt"] = "rpcordma"
 
@@ -26,17 +26,19 @@ def draw(source: Path, target: Path) -> None:
     versions = list(dict.fromkeys(row["nfs"] for row in contents["rows"]))
     figure, all_axes = pyplot.subplots(1, len(versions), figsize=(6 * len(versions), 4), squeeze=False)
     for axes, version in zip(all_axes[0], versions):
-        figures = {row["workload"]: [side["instructions_per_operation"] / 1000 for side in row["sides"]]
-                   for row in contents["rows"] if row["nfs"] == version}
+        rows = {row["workload"]: row["sides"] for row in contents["rows"] if row["nfs"] == version}
+        measured = [workload for workload in curve.workloads if workload.name in rows]
         for number, side in enumerate(contents["sides"]):
-            for (line, points), dash in zip(curve.lines.items(), DASHES):
-                measured = [(value, figures[workload.name][number]) for value, workload in points
-                            if workload.name in figures]
-                axes.plot(*zip(*measured), dash, marker="o", markersize=3, color=COLOURS[number],
-                          label=f"{side['name']}, {line}")
+            for kind, dash in DASHES.items():
+                points = [(getattr(workload, curve.attribute),
+                           rows[workload.name][number]["instructions_per_operation"] / 1000)
+                          for workload in measured if workload.writes == (kind == "write")]
+                if points:
+                    axes.plot(*zip(*points), dash, marker="o", markersize=3, color=COLOURS[number],
+                              label=f"{side['name']}, {kind}")
         axes.set(xscale="log", xlabel=curve.axis, ylabel="thousand instructions per operation",
                  title=f"NFS {version}, Linux {contents['kernel']}")
-        axes.set_xticks([value for value, _ in next(iter(curve.lines.values()))])
+        axes.set_xticks(sorted({getattr(workload, curve.attribute) for workload in measured}))
         axes.xaxis.set_major_formatter("{x:.0f}")
         axes.minorticks_off()
         axes.set_ylim(bottom=0)

@@ -26,13 +26,14 @@ def table(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison
     """One line for each row."""
     names = " ".join(f"{side.name:>14}" for side in sides)
     ratios = " ".join(f"{_numbers(comparison):>6} " for comparison in comparisons)
-    lines = [f"{'operation':<22} {'NFS':<4} {names} {ratios}  spread"]
+    width = max(22, *(len(row.workload.name) for row in rows))
+    lines = [f"{'operation':<{width}} {'NFS':<4} {names} {ratios}  spread"]
     for row in rows:
         figures = " ".join(f"{figure.median / 1000:>14,.1f}" for figure in row.figures)
         ratios = " ".join(f"{row.ratio(comparison):>6.3f}{'!' if row.is_above(comparison) else ' '}"
                           for comparison in comparisons)
         spreads = " ".join(f"{100 * figure.spread:.1f} %" for figure in row.figures)
-        lines.append(f"{row.workload.name:<22} {row.version:<4} {figures} {ratios}  {spreads}")
+        lines.append(f"{row.workload.name:<{width}} {row.version:<4} {figures} {ratios}  {spreads}")
     return "\n".join(lines)
 
 

@@ -2,7 +2,6 @@
 """What is measured: the rows of the table."""
 
 import json
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from lab.paths import GUEST_SCRIPTS
@@ -64,8 +63,6 @@ class Transfer:
     def operations(self) -> int:
         """How many there are: the file is gone through once."""
         return self.size // self.block
-
-    is_of_mount = True
 
     @property
     def is_large(self) -> bool:
@@ -140,20 +137,29 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class Files:
-    """Operations on empty files or on directories, one after the other."""
+class Sequence:
+    """Operations one after the other, by a program that prints how many nanoseconds all of them took."""
 
     name: str
-    action: str
     operations: int
     is_large = False
-    is_of_mount = True
     connections = 1
+    verify = "true"
+    verify_unmounted = "true"
+
+    def sample(self, output: str) -> Sample:
+        """Takes what the timed command printed."""
+        return Sample(self.operations, int(output), None)
+
+
+@dataclass(frozen=True)
+class Files(Sequence):
+    """Operations on empty files."""
+
+    action: str
 
     def procedures(self, version: str) -> tuple[str, ...]:
-        """The RPC of which there must be one for each operation; none where there are several."""
-        if self.action == "list":
-            return ()
+        """The RPC of which there must be one for each operation."""
         if self.action == "create":
             return ("CREATE" if version == "3" else "OPEN",)
         return ({"remove": "REMOVE", "attributes": "GETATTR", "look-up": "LOOKUP"}[self.action],)
@@ -161,67 +167,65 @@ class Files:
     @property
     def prepare(self) -> str:
         """Before the export is mounted, on the server."""
-        if self.action == "list":
-            return " && ".join(f"mkdir -p {EXPORT}/{top} && {FILES} fill {EXPORT}/{top} {count}"
-                               for top, count in (("listed-before", 1), ("listed", self.operations)))
         return f"mkdir -p {EXPORT}/warm-up {EXPORT}/files"
 
     @property
     def warm_up(self) -> str:
         """The same, untimed, with fewer; and all files that are to be removed."""
-        if self.action == "list":
-            return self._command("list", "listed-before", 1)
-        commands = [self._command("create", "warm-up", WARM_UP_FILES),
-                    self._command("remove", "warm-up", WARM_UP_FILES)]
+        commands = [_files("create", "warm-up", WARM_UP_FILES), _files("remove", "warm-up", WARM_UP_FILES)]
         if self.action in ("attributes", "look-up"):
-            commands.append(self._command(self.action, "warm-up", WARM_UP_FILES))
+            commands.append(_files(self.action, "warm-up", WARM_UP_FILES))
         if self.action == "remove":
-            commands.append(f"[ -e {MOUNT_POINT}/files/file-0 ] || "
-                            f"{self._command('create', 'files', self.operations)}")
+            commands.append(f"[ -e {MOUNT_POINT}/files/file-0 ] || {_files('create', 'files', self.operations)}")
         return " && ".join(f"{{ {command}; }}" for command in commands)
 
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
-        return self._command(self.action, "listed" if self.action == "list" else "files", self.operations)
+        return _files(self.action, "files", self.operations)
 
     @property
     def verify(self) -> str:
         """The server has all of them, or none."""
-        if self.action not in ("create", "remove"):
+        if self.action in ("attributes", "look-up"):
             return "true"
         expected = self.operations if self.action == "create" else 0
         return f"[ $(find {EXPORT}/files -type f | wc -l) = {expected} ]"
 
+
+@dataclass(frozen=True)
+class Lists(Sequence):
+    """Whole directories are read, each once, so that the client has nothing of it."""
+
+    def procedures(self, version: str) -> tuple[str, ...]:
+        """The RPCs of which there must be at least one for each operation."""
+        return ("READDIR", "READDIRPLUS") if version == "3" else ("READDIR",)
+
     @property
-    def verify_unmounted(self) -> str:
-        """Nothing more can be said without the mount."""
-        return "true"
+    def prepare(self) -> str:
+        """Before the export is mounted, on the server."""
+        return " && ".join(f"mkdir -p {EXPORT}/{top} && {FILES} fill {EXPORT}/{top} {count}"
+                           for top, count in (("listed-before", 1), ("listed", self.operations)))
 
-    def sample(self, output: str) -> Sample:
-        """Takes what the timed command printed."""
-        return Sample(self.operations, int(output), None)
+    @property
+    def warm_up(self) -> str:
+        """The same, untimed, with another directory."""
+        return _files("list", "listed-before", 1)
 
-    def _command(self, action: str, directory: str, count: int) -> str:
-        return f"{FILES} {action} {MOUNT_POINT}/{directory} {count}"
+    @property
+    def timed(self) -> str:
+        """The command that is timed; it prints what sample() takes, and fails where a name is missing."""
+        return _files("list", "listed", self.operations)
 
 
 @dataclass(frozen=True)
-class NullCalls:
-    """Calls of the procedure NULL from the kernel, one after the other, over a connection of their own."""
+class NullCalls(Sequence):
+    """Calls of the procedure NULL from the kernel, over a connection of their own."""
 
-    name: str
-    operations: int
-    is_large = False
-    # What the mount counts says nothing of them. The module null-calls fails where one of them does.
-    is_of_mount = False
-    connections = 1
     prepare = "true"
-    verify = "true"
-    verify_unmounted = "true"
 
     def procedures(self, _version: str) -> tuple[str, ...]:
-        """None that is counted."""
+        """None that the mount counts. The module null-calls fails where one of them does."""
         return ()
 
     @property
@@ -234,10 +238,6 @@ class NullCalls:
         """The command that is timed; it prints what sample() takes."""
         return self._command(self.operations)
 
-    def sample(self, output: str) -> Sample:
-        """Takes what the timed command printed."""
-        return Sample(self.operations, int(output), None)
-
     @staticmethod
     def _command(count: int) -> str:
         return (f"insmod {SCRATCH}/null_calls.ko address={ADDRESS} count={count} "
@@ -245,7 +245,11 @@ class NullCalls:
                 "cat /sys/module/null_calls/parameters/nanoseconds && rmmod null_calls")
 
 
-Workload = Transfer | Files | NullCalls
+def _files(action: str, directory: str, count: int) -> str:
+    return f"{FILES} {action} {MOUNT_POINT}/{directory} {count}"
+
+
+Workload = Transfer | Files | Lists | NullCalls
 
 WORKLOADS: tuple[Workload, ...] = (
     Transfer("4 KiB read, depth 1", 100, True, 4096, 1, 16 * MEBIBYTE),
@@ -260,43 +264,32 @@ WORKLOADS: tuple[Workload, ...] = (
     Transfer("1 MiB read, depth 4", 100, False, MEBIBYTE, 4, 128 * MEBIBYTE),
     Transfer("1 MiB write, depth 4", 0, False, MEBIBYTE, 4, 128 * MEBIBYTE),
     NullCalls("NULL", 5000),
-    Files("attributes", "attributes", 5000),
-    Files("look-up", "look-up", 5000),
-    Files("create", "create", 3000),
-    Files("remove", "remove", 3000),
-    Files("list 2000 names", "list", 10))
+    Files("attributes", 5000, "attributes"),
+    Files("look-up", 5000, "look-up"),
+    Files("create", 3000, "create"),
+    Files("remove", 3000, "remove"),
+    Lists("list 2000 names", 10))
 
 LARGEST = 128 * MEBIBYTE
 
 
 @dataclass(frozen=True)
 class Curve:
-    """How the cost of an operation grows with something."""
+    """How the cost of an operation grows with something: the attribute of the workloads that is along the axis."""
 
-    # What is along the axis, and for each line its points: how much of it, and what is measured there.
     axis: str
-    lines: dict[str, tuple[tuple[int, Transfer], ...]]
-
-    @property
-    def workloads(self) -> tuple[Transfer, ...]:
-        """What is measured for all of it."""
-        return tuple(workload for points in self.lines.values() for _, workload in points)
+    attribute: str
+    workloads: tuple[Transfer, ...]
 
 
-def _lines(make: Callable[[str, int, int], Transfer], values: Iterable[int],
-           kinds: Iterable[str] = ("read", "write")) -> dict[str, tuple[tuple[int, Transfer], ...]]:
-    return {kind: tuple((value, make(kind, 100 * (kind == "read"), value)) for value in values) for kind in kinds}
-
-
+KINDS = {"read": 100, "write": 0}
 CURVES = {
-    "outstanding": Curve("RPCs outstanding", _lines(
-        lambda kind, reads, depth: Transfer(f"4 KiB {kind}, depth {depth}", reads, True, 4096, depth, 16 * MEBIBYTE),
-        (1, 4, 16, 64, 256, 1024))),
-    "payload": Curve("bytes of payload", _lines(
-        lambda kind, reads, block: Transfer(f"{block} B {kind}, depth 4", reads, True, block, 4,
-                                            min(2048 * block, 64 * MEBIBYTE)),
-        (512, 4096, 8192, 16384, 65536, 262144, MEBIBYTE))),
-    "connections": Curve("connections", _lines(
-        lambda kind, reads, count: Transfer(f"4 KiB {kind}, {count} connections", reads, True, 4096, 128,
-                                            16 * MEBIBYTE, count),
-        (1, 4, 16, 64, 128, 256), ["read"]))}
+    "outstanding": Curve("RPCs outstanding", "depth", tuple(
+        Transfer(f"4 KiB {kind}, depth {depth}", reads, True, 4096, depth, 16 * MEBIBYTE)
+        for kind, reads in KINDS.items() for depth in (1, 4, 16, 64, 256, 1024))),
+    "payload": Curve("bytes of payload", "block", tuple(
+        Transfer(f"{block} B {kind}, depth 4", reads, True, block, 4, min(2048 * block, 64 * MEBIBYTE))
+        for kind, reads in KINDS.items() for block in (512, 4096, 8192, 16384, 65536, 262144, MEBIBYTE))),
+    "connections": Curve("connections", "connections", tuple(
+        Transfer(f"4 KiB read, connections {count}", 100, True, 4096, 128, 16 * MEBIBYTE, count)
+        for count in (1, 4, 16, 64, 128, 256)))}

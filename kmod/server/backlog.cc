@@ -81,8 +81,8 @@ Backlog::Work Backlog::next() noexcept
 	return work;
 }
 
-/* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. More
- * threads are started where Calls find none idle, so that one is not left idle before all run that there may be. */
+/* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. sunrpc
+ * starts more threads only where Calls find none idle: until as many run as there may be, the share is all of them. */
 bool Backlog::wants_thread() noexcept
 {
 	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || !may_read()))
