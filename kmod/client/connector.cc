@@ -85,10 +85,10 @@ void Connector::attempt() noexcept
 					 agreed.inline_thresholds.call, agreed.inline_thresholds.reply,
 					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
-		owner_.tell(RPCORDMA_HAPPENING_CONNECTED, owner_.peer());
+		owner_.tell(RPCORDMA_HAPPENING_CONNECTED, verbs::address_of(owner_.peer()));
 	} else {
 		rpcordma_trace_connect_failed(owner_.peer(), name_of(outcome));
-		owner_.tell(RPCORDMA_HAPPENING_CONNECT_FAILED, owner_.peer(), {name_of(outcome)});
+		owner_.tell(RPCORDMA_HAPPENING_CONNECT_FAILED, verbs::address_of(owner_.peer()), {name_of(outcome)});
 	}
 	/* Those that wait are to look again, or are told why there is no connection. Not after the lock is given up: a Call
 	 * that was sent meanwhile would be sent again. */
@@ -175,7 +175,7 @@ void Connector::drop(const char *reason) noexcept
 	}
 	rpcordma_trace_disconnected(owner_.peer(), owner_.outstanding().count());
 	if (since)
-		verbs::tell_disconnected(owner_, owner_.peer(), verbs::seconds_now() - *since, why);
+		verbs::tell_disconnected(owner_, verbs::address_of(owner_.peer()), verbs::seconds_now() - *since, why);
 }
 
 void Connector::cancel() noexcept

@@ -28,8 +28,9 @@ class Connector {
 	/* Begins an attempt to connect, on the module's workqueue. It has the send lock, which it takes over from the
 	 * task. */
 	void connect(rpc_task *task) noexcept;
-	/* Context: the send lock, or nobody can call any more. Sleeps until the device has let go of all memory. */
-	void close(const char *reason = "not used any more") noexcept;
+	/* Context: the send lock, or nobody can call any more. Sleeps until the device has let go of all memory. `reason` counts
+	 * where nothing else has ended the connection. */
+	void close(const char *reason) noexcept;
 	/* In jiffies. Both only become smaller. Context: any but an interrupt. */
 	void set_timeouts(unsigned long connect, unsigned long reconnect) noexcept;
 	/* The address that this connection was made from. Return: its length in characters, or -ENOTCONN. */
@@ -62,7 +63,7 @@ class Connector {
     private:
 	void attempt() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] proto::ConnectOutcome make() noexcept RPCORDMA_EXCLUDES(lock_);
-	/* `reason` counts where nothing else has ended the connection. */
+	/* As close(). */
 	void drop(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
 	void established() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] u32 state() const noexcept RPCORDMA_REQUIRES(lock_);

@@ -47,13 +47,13 @@ Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_
 Transport::~Transport()
 {
 	connector_.cancel();
-	connector_.close();
+	connector_.close("not used any more");
 	withdraw();
 }
 
-void Transport::lost() noexcept
+void Transport::lost(const verbs::Ending &why) noexcept
 {
-	connector_.end(proto::Reconnection::By::others, endpoint().ending());
+	connector_.end(proto::Reconnection::By::others, why);
 }
 
 void Transport::room() noexcept
@@ -146,7 +146,7 @@ void rpcordma_client_unanswered(rpc_rqst *rqst, bool timed_out)
 
 void rpcordma_client_close(rpc_xprt *xprt)
 {
-	Transport::of(xprt).connector().close();
+	Transport::of(xprt).connector().close("closed by sunrpc");
 }
 
 void rpcordma_client_set_connect_timeout(rpc_xprt *xprt, unsigned long connect, unsigned long reconnect)

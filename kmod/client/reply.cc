@@ -19,7 +19,7 @@ void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropp
 		proto::tell_of_refusal(buffer.message());
 	transport.statistics().bad_replies++;
 	rpcordma_trace_message_dropped(transport.peer(), size, name_of(reason));
-	transport.tell(RPCORDMA_HAPPENING_REFUSED, transport.peer(), {name_of(reason)});
+	transport.tell(RPCORDMA_HAPPENING_REFUSED, verbs::address_of(transport.peer()), {name_of(reason)});
 	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", transport.peer(), size, name_of(reason));
 }
 

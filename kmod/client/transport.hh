@@ -62,7 +62,7 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
 
     private:
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
-	void lost() noexcept override;
+	void lost(const verbs::Ending &why) noexcept override;
 	bool trim() noexcept override { return outstanding_.trim(); }
 
 	Counted counted_{live_objects.transports};

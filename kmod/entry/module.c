@@ -14,8 +14,9 @@ struct part {
 	void (*stop)(void);
 };
 
-/* In the order of starting. What connections tell of themselves goes by netlink, so that this outlives them. The requester before the sysctls, because what it says where the in-tree module is loaded
- * can be explained. The responder last: it may have a listener from then on. */
+/* In the order of starting. Netlink before what tells of itself by it. The requester before the sysctls, because what
+ * it says where the in-tree module is loaded can be explained. The responder last: it may have a listener from then on.
+ */
 static const struct part parts[] = {
 	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },
 	{ rpcordma_observing_start, rpcordma_observing_stop },

@@ -7,7 +7,6 @@
 
 #include "entry/netlink_gen.h"
 #include "entry/parts.h"
-#include "glue/events.h"
 #include "verbs/observed.h"
 
 /* What the module is, and is set to. */

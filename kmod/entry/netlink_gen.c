@@ -9,7 +9,7 @@
 #include "netlink_gen.h"
 
 #include <uapi/rpcordma_netlink.h>
-#include <glue/genetlink.h>
+#include <entry/genetlink.h>
 
 /* Ops table for rpcordma */
 static const struct genl_split_ops rpcordma_nl_ops[] = {

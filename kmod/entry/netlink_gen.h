@@ -10,7 +10,7 @@
 #include <net/genetlink.h>
 
 #include <uapi/rpcordma_netlink.h>
-#include <glue/genetlink.h>
+#include <entry/genetlink.h>
 
 int rpcordma_nl_module_get_doit(struct sk_buff *skb, struct genl_info *info);
 int rpcordma_nl_listener_get_dumpit(struct sk_buff *skb,

@@ -3,7 +3,6 @@
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 
-#include "glue/events.h"
 #include "kernel/observed.h"
 
 #define GFP_EVENT (GFP_NOWAIT | __GFP_NOWARN)

@@ -9,6 +9,8 @@
 #include "kernel/glue.h"
 #include "uapi/rpcordma_netlink.h"
 
+struct genl_family;
+
 #define RPCORDMA_LATENCIES 24
 
 /* A struct sockaddr_in or sockaddr_in6; all zero where there is none. */
@@ -100,7 +102,11 @@ struct rpcordma_event {
 extern "C" {
 #endif
 
-/* glue/events.c. Tells who listens in that network namespace, as far as there is memory. Any process context. */
+/* glue/events.c. Events go out as that family's, which is registered as long as there is any connection. */
+void rpcordma_events_open(const struct genl_family *open);
+/* 0 where there is no address. */
+size_t rpcordma_address_size(const struct rpcordma_address *address);
+/* Tells who listens in that network namespace, as far as there is memory. Any process context; does not sleep. */
 void rpcordma_send_event(struct net *network, const struct rpcordma_event *event);
 /* Never the same for two network namespaces, also where one has been freed. */
 u64 rpcordma_network_cookie(const struct net *network);

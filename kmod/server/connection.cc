@@ -95,6 +95,7 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 	const auto *const from = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id));
 	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
 	rpcordma_svc_set_remote(xprt(), from);
+	remote_ = verbs::address_of(from);
 	requester_ = proto::requester_at({reinterpret_cast<const std::byte *>(peer()), 28});
 	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
 }
@@ -155,11 +156,16 @@ void Connection::end() noexcept
 	reverse_.clear();
 	endpoint_->dismantle();
 	rpcordma_trace_disconnected(peer(), unanswered);
-	if (const std::uint64_t since = established_at_.read(); since != 0) {
-		const verbs::Ending ending = endpoint_->ending();
-		verbs::tell_disconnected(*this, peer(), verbs::seconds_now() - since,
-					 ending.reason ? ending : verbs::Ending{"closed by the service"});
+	const std::uint64_t since = established_at_.read();
+	if (since == 0)
+		return;
+	verbs::Ending why;
+	{
+		kernel::Guard guard(end_lock_);
+		why = why_;
 	}
+	verbs::tell_disconnected(*this, remote_, verbs::seconds_now() - since,
+				 why.reason ? why : verbs::Ending{"closed by the service"});
 }
 
 /* In the context of the completion queue. */
@@ -185,15 +191,19 @@ void Connection::established() noexcept
 				 endpoint_->agreement().inline_thresholds.reply,
 				 endpoint_->agreement().remote_invalidation);
 	established_at_.set(std::max<std::uint64_t>(verbs::seconds_now(), 1));
-	tell(RPCORDMA_HAPPENING_CONNECTED, peer());
+	tell(RPCORDMA_HAPPENING_CONNECTED, remote_);
 	/* What came before was left lying: see received(). */
 	kernel::smp_mb();
 	svc_xprt_enqueue(xprt());
 }
 
 /* Without the first, Calls of the reverse direction would be tried again and again until the connection has been closed. */
-void Connection::lost() noexcept
+void Connection::lost(const verbs::Ending &why) noexcept
 {
+	{
+		kernel::Guard guard(end_lock_);
+		why_ = why;
+	}
 	reverse_.lose();
 	svc_xprt_deferred_close(xprt());
 	if (is_accepted_.read())

@@ -58,7 +58,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 			change_version(version);
 	}
 	/* A message of the requester's is dropped, or answered with an error. */
-	void refused(const char *reason) noexcept { tell(RPCORDMA_HAPPENING_REFUSED, peer(), {reason}); }
+	void refused(const char *reason) noexcept { tell(RPCORDMA_HAPPENING_REFUSED, remote_, {reason}); }
 	/* observe.cc */
 	void observe(rpcordma_connection &to) noexcept override;
 	/* Says whether a Call counts as one from a reserved port. */
@@ -69,9 +69,9 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	void set_addresses(rdma_cm_id *id) noexcept;
 	void change_version(wire::Version version) noexcept;
 	void begin_end() noexcept RPCORDMA_EXCLUDES(end_lock_);
-	void end() noexcept;
+	void end() noexcept RPCORDMA_EXCLUDES(end_lock_);
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
-	void lost() noexcept override;
+	void lost(const verbs::Ending &why) noexcept override RPCORDMA_EXCLUDES(end_lock_);
 	void room() noexcept override;
 	void established() noexcept override;
 	bool trim() noexcept override;
@@ -86,6 +86,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	kernel::Atomic<bool> is_accepted_{false};
 	/* Held while the end begins, for those that wait for it. */
 	kernel::SpinLock end_lock_{RPCORDMA_LOCK_CONNECTION};
+	/* Why the connection was lost, where it was. */
+	verbs::Ending why_ RPCORDMA_GUARDED_BY(end_lock_);
 	/* Ordered against the reverse transport's being there: see begin_end() and ReverseRequester::open(). */
 	kernel::Atomic<bool> is_ending_{false};
 	const wire::Version highest_version_{rpcordma_svc_highest_version};
@@ -93,6 +95,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	kernel::Atomic<wire::Version> version_{wire::Version::one};
 	/* When it was established, in seconds; 0 where it has not been. Ordered against nothing. */
 	kernel::Atomic<std::uint64_t> established_at_{0};
+	/* The requester's address, with its port. */
+	rpcordma_address remote_{};
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
 	Postings postings_{*this};

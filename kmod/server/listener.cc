@@ -40,13 +40,14 @@ svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *ne
 	auto *const listener = new (kernel::GFP_KERNEL) Listener(xprt_class, server, network, address);
 	if (!listener)
 		return kernel::error_pointer<svc_xprt>(-kernel::ENOMEM);
+	listener->enlist();
 	if (const int error = listener->listen(); error != 0) {
+		listener->withdraw();
 		/* sunrpc drops the module's reference that goes with the call, and the end of the svc_xprt another. */
 		(void)rpcordma_module_get();
 		svc_xprt_put(listener->xprt());
 		return kernel::error_pointer<svc_xprt>(error);
 	}
-	listener->enlist();
 	return listener->xprt();
 }
 
@@ -89,8 +90,10 @@ void Listener::listen_again() noexcept
 	const int error = listen();
 	rpcordma_trace_listener(address(), "listens again", error);
 	if (error == 0) {
-		tell(RPCORDMA_HAPPENING_LISTENER_BACK, address());
 		delay_ = 0;
+		kernel::Guard guard(lock_);
+		if (id_)
+			tell(RPCORDMA_HAPPENING_LISTENER_BACK, verbs::address_of(address()));
 		return;
 	}
 	delay_ = std::clamp(2 * delay_, first_delay, longest_delay);
@@ -157,10 +160,12 @@ int Listener::lose(rdma_cm_id *id, const char *event) noexcept
 			return 0;
 		}
 		id_ = nullptr;
-		if (!is_detached_)
-			rpcordma_queue_delayed_work(again_.get(), 0);
+		if (is_detached_)
+			return 1;
+		/* Inside of the lock: without an identifier, detach() does not wait for its events. */
+		tell(RPCORDMA_HAPPENING_LISTENER_LOST, verbs::address_of(address()), {event});
+		rpcordma_queue_delayed_work(again_.get(), 0);
 	}
-	tell(RPCORDMA_HAPPENING_LISTENER_LOST, address(), {event});
 	return 1;
 }
 

@@ -14,7 +14,7 @@ void Connection::observe(rpcordma_connection &to) noexcept
 	to.state = is_ending() || endpoint_->is_lost() ? RPCORDMA_STATE_ENDING :
 		   since != 0			       ? RPCORDMA_STATE_CONNECTED :
 							 RPCORDMA_STATE_CONNECTING;
-	to.remote = verbs::address_of(endpoint_->id().destination());
+	to.remote = remote_;
 	to.age = since != 0 ? verbs::seconds_now() - since : 0;
 	verbs::observe(*endpoint_, version(), to);
 

@@ -202,10 +202,8 @@ void Endpoint::lose(const char *reason, const char *detail) noexcept
 {
 	if (lost_.xchg(true))
 		return;
-	detail_.set(detail);
-	reason_.set(reason);
 	rpcordma_trace_disconnect(id_.destination(), reason, detail);
-	user_.lost();
+	user_.lost({reason, detail});
 }
 
 void Endpoint::received(ReceiveBuffer &buffer) noexcept

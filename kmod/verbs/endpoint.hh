@@ -58,8 +58,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	struct User {
 		/* A message came; the user gives the buffer back to receives(). */
 		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
-		/* The connection is lost, or has to be given up. May come more than once. */
-		virtual void lost() noexcept = 0;
+		/* The connection is lost, or has to be given up. Once. */
+		virtual void lost(const Ending &why) noexcept = 0;
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
 		/* Return: whether swap lies behind it. */
@@ -121,8 +121,6 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* Gives the connection up for a reason of the user's. Any process context. */
 	void lose(const char *reason, const char *detail) noexcept;
 	[[nodiscard]] bool is_lost() const noexcept { return lost_.read(); }
-	/* Why it was lost; no reason where it was not. */
-	[[nodiscard]] Ending ending() const noexcept { return {reason_.read(), detail_.read()}; }
 
 	/* To whom, by which device. */
 	[[nodiscard]] const Identifier &id() const noexcept { return id_; }
@@ -164,9 +162,6 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* A full barrier stands between this and what the user then looks at. Who reads it to decide that nothing more is to come has
 	 * one, too, behind what it wrote for the user to find. */
 	kernel::Atomic<bool> lost_{false};
-	/* Ordered against nothing: who looks while the connection is being lost may find no reason. */
-	kernel::Atomic<const char *> reason_{nullptr};
-	kernel::Atomic<const char *> detail_{""};
 };
 
 /* What the device and the peer have to do with it. `endpoint` is established, or accepted, and has its queues. */

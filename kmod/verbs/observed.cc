@@ -56,26 +56,23 @@ template <typename Record> void Observed<Record>::enlist() noexcept
 {
 	kernel::Guard guard(observatory->lock);
 	id_ = ++observatory->last_id;
-	is_enlisted_ = true;
 	observatory->list_of(*this).push_back(*this);
 }
 
 template <typename Record> void Observed<Record>::withdraw() noexcept
 {
 	kernel::Guard guard(observatory->lock);
-	if (!is_enlisted_)
-		return;
-	is_enlisted_ = false;
 	observatory->list_of(*this).remove(*this);
 }
 
 template <typename Record>
-void Observed<Record>::tell(rpcordma_happening happening, const sockaddr *remote, const Ending &why) const noexcept
+void Observed<Record>::tell(rpcordma_happening happening, const rpcordma_address &remote,
+			    const Ending &why) const noexcept
 {
 	const rpcordma_event event{.happening = happening,
 				   .role = role_,
 				   .connection = id_,
-				   .remote = address_of(remote),
+				   .remote = remote,
 				   .reason = why.reason,
 				   .detail = why.detail};
 	rpcordma_send_event(network_, &event);
@@ -84,7 +81,7 @@ void Observed<Record>::tell(rpcordma_happening happening, const sockaddr *remote
 template class Observed<rpcordma_listener>;
 template class Observed<rpcordma_connection>;
 
-void tell_disconnected(const ObservedConnection &connection, const sockaddr *remote, std::uint64_t age,
+void tell_disconnected(const ObservedConnection &connection, const rpcordma_address &remote, std::uint64_t age,
 		       const Ending &why) noexcept
 {
 	{
@@ -95,7 +92,7 @@ void tell_disconnected(const ObservedConnection &connection, const sockaddr *rem
 			.disconnect = {.id = number,
 				       .connection = connection.id(),
 				       .role = connection.role(),
-				       .remote = address_of(remote),
+				       .remote = remote,
 				       .time = static_cast<std::uint64_t>(ktime_get_real_seconds()),
 				       .age = age,
 				       .reason = why.reason,

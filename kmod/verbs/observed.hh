@@ -35,16 +35,17 @@ template <typename Record> class Observed : public kernel::ListNode<Observed<Rec
 
 	/* It can be found from here on. Process context. */
 	void enlist() noexcept;
-	/* It cannot be found any more, and nobody observes it. Once, or without enlist(). Process context. */
+	/* It cannot be found any more, and nobody observes it. Once. Process context. */
 	void withdraw() noexcept;
-	/* Tells who listens. `remote` is the peer's address. Any process context. */
-	void tell(rpcordma_happening happening, const sockaddr *remote, const Ending &why = {}) const noexcept;
+	/* Tells who listens. `remote` is the peer's address, or a listener's own. Any process context; does not sleep. */
+	void tell(rpcordma_happening happening, const rpcordma_address &remote, const Ending &why = {}) const noexcept;
 
 	[[nodiscard]] std::uint64_t id() const noexcept { return id_; }
 	[[nodiscard]] net *network() const noexcept { return network_; }
 	[[nodiscard]] rpcordma_role role() const noexcept { return role_; }
 
-	/* Says how it stands: all but the id and the role. Context: a lock that is taken outside of all others of ours. */
+	/* Says how it stands: all but the id and the role. Context: a lock that is taken outside of all others of ours; does not
+	 * sleep. */
 	virtual void observe(Record &to) noexcept = 0;
 
     protected:
@@ -54,15 +55,14 @@ template <typename Record> class Observed : public kernel::ListNode<Observed<Rec
 	net *const network_;
 	const rpcordma_role role_;
 	std::uint64_t id_ = 0;
-	/* Changes under the lock. */
-	bool is_enlisted_ = false;
 };
 
 using ObservedListener = Observed<rpcordma_listener>;
 using ObservedConnection = Observed<rpcordma_connection>;
 
-/* A connection that was there `age` seconds is over: it is noted among the latest disconnects, and told. Process context. */
-void tell_disconnected(const ObservedConnection &connection, const sockaddr *remote, std::uint64_t age,
+/* A connection that was there `age` seconds is over: it is noted among the latest disconnects, and told. Any process context;
+ * does not sleep. */
+void tell_disconnected(const ObservedConnection &connection, const rpcordma_address &remote, std::uint64_t age,
 		       const Ending &why) noexcept;
 
 /* Seconds, for the age of connections. */

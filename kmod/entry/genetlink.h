@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Generic netlink's tables of operations, as entry/netlink_gen.c has them: before 6.2 an operation is described by another
+/* Generic netlink's tables of operations, as netlink_gen.c has them: before 6.2 an operation is described by another
  * struct, with the same names for what is used here. */
-#ifndef RPCORDMA_GLUE_GENETLINK_H
-#define RPCORDMA_GLUE_GENETLINK_H
+#ifndef RPCORDMA_ENTRY_GENETLINK_H
+#define RPCORDMA_ENTRY_GENETLINK_H
 
 #include <linux/version.h>
 
