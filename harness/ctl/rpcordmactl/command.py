@@ -106,8 +106,11 @@ def monitor(options: argparse.Namespace) -> None:
 
 def show_metrics(options: argparse.Namespace) -> None:
     """rpcordmactl metrics"""
-    collector = metrics.Collector(family.module(), family.dump("listener"), family.dump("connection"))
-    print(metrics.text(collector, options.prometheus), end="")
+    module, listeners, found = family.module(), family.dump("listener"), family.dump("connection")
+    if options.json:
+        print_json(options, module=module, listeners=listeners, connections=found)
+    else:
+        print(metrics.text(metrics.Collector(module, listeners, found), options.prometheus), end="")
 
 
 def write_report(options: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ COUNTERS = {
     "bad_replies": "Messages that were dropped",
     "nomsg_calls": "Calls that were sent in a Read chunk as a whole",
     "registrations": "Registrations that were made",
-    "registrations_lost": "Registrations that were lost with their connection",
+    "registrations_lost": "Registrations that the server could still reach when the connection was closed",
     "local_invalidations": "Invalidations that the responder had not done",
     "waits_for_room": "Times that a Call waited for room",
 }

@@ -3,15 +3,18 @@
 
 import socket
 import struct
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ctl.rpcordmactl import connections, family, latency, machine, metrics, records, status, text
+from ctl.rpcordmactl import command, connections, family, latency, machine, metrics, records, status, text
 from ctl.rpcordmactl.errors import Failure, NotLoaded, NotPermitted
 from ctl.rpcordmactl.records import Address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
+TOP = Path(__file__).resolve().parents[3]
 PEER = Address("10.1.1.1", 20049)
 MODULE = {"version": "1.2", "kernel": "6.12", "max_inline_read": 16384, "max_inline_write": 16384,
           "highest_version": 2, "svc_highest_version": 1, "svc_reads": 1, "svc_receives": 2, "svc_writes": 3,
@@ -179,3 +182,39 @@ def test_mounts_over_rdma() -> None:
 def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
     """What the kernel says, as what is to be done."""
     assert type(family.failure_of(OSError(number, "text"))) is kind
+
+
+@pytest.mark.parametrize("words, offered", [
+    (["conn"], {"connections"}),
+    (["-j", "m"], {"monitor", "metrics"}),
+    (["connections", ""], {"show"}),
+    (["connections", "--w"], {"--watch"}),
+    (["metrics", "--p"], {"--pretty", "--prometheus"}),
+])
+def test_completion(words: list[str], offered: set[str]) -> None:
+    """What bash offers for the last word."""
+    shown = subprocess.run(
+        ["bash", "-c", 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+         '_rpcordmactl "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
+         'printf "%s\\n" "${COMPREPLY[@]}"',
+         "bash", f"{TOP}/harness/ctl/completion.bash", f"{TOP}/scripts/rpcordmactl", *words],
+        check=True, capture_output=True, text=True).stdout
+    assert set(shown.split()) == offered
+
+
+def test_the_manual_names_each_command_and_option() -> None:
+    """Of the help."""
+    manual = (TOP / "Documentation/rpcordmactl.8").read_text()
+    whole = command.parser()
+    actions, = (action for action in whole._actions if action.choices)
+    for name, parsed in actions.choices.items():
+        assert f".Cm {name}" in manual
+        for option in (option for action in parsed._actions for option in action.option_strings if option[:2] == "--"):
+            assert f"Fl {option[1:]}" in manual, option
+
+
+def test_wrong_command_lines() -> None:
+    """Have a status of their own, and name what is wrong."""
+    for words, said in ((["bogus"], "bogus"), (["connections", "show", "x"], "x"), (["connections", "-w0"], "0.1")):
+        done = subprocess.run([f"{TOP}/scripts/rpcordmactl", *words], check=False, capture_output=True, text=True)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
