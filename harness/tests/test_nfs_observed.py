@@ -140,6 +140,8 @@ def test_what_is_shown_is_what_happened(pair: Pair, version: str) -> None:
         assert_settings(client)
         assert_counts(client, requester)
         assert_both_ends(requester, responder)
+        assert sum(responder["latency"]) == responder["sends"] > 0
+        assert 0 < responder["latency_sum"] < requester["latency_sum"]
         assert_resources(pair.client, requester)
         assert_resources(pair.server, responder)
         assert requester["remote"] == {"address": Pair.SERVER_ADDRESS, "port": 20049}

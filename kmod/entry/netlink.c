@@ -132,8 +132,8 @@ static const struct field connection_fields[] = {
 	REQUESTER(REGISTRATIONS_LOST, registrations_lost, U64),
 	REQUESTER(LOCAL_INVALIDATIONS, local_invalidations, U64),
 	REQUESTER(WAITS_FOR_ROOM, waits_for_room, U64),
-	REQUESTER(LATENCY, latency, LATENCIES),
-	REQUESTER(LATENCY_SUM, latency_sum, U64),
+	ALWAYS(LATENCY, latency, LATENCIES),
+	ALWAYS(LATENCY_SUM, latency_sum, U64),
 };
 
 #define OF_DISCONNECT(name, member, kind) FIELD(DISCONNECT, rpcordma_disconnect, name, member, kind, RPCORDMA_OBSERVED)

@@ -176,6 +176,7 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 		return calls_.backlog().keep_receives();
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
+	buffer.arrived_at = ktime_get();
 	if (!calls_.backlog().arrived(buffer))
 		return endpoint_->lose("credits exceeded", "");
 	/* arrived() has set a bit of sunrpc's, established() looks at that after it was noted: one of them sees the other. */

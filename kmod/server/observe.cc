@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a responder's connection tells of itself to whoever looks. */
+#include <algorithm>
 #include <utility>
 
 #include "server/connection.hh"
@@ -26,6 +27,8 @@ void Connection::observe(rpcordma_connection &to) noexcept
 	to.reverse_credits = reverse_credits;
 	to.receives = account.received;
 	to.sends = account.sent;
+	std::ranges::copy(account.latencies.counts(), to.latency);
+	to.latency_sum = account.latencies.sum();
 }
 
 } // namespace rpcordma::server

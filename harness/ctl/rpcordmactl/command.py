@@ -80,12 +80,12 @@ def show_disconnects(options: argparse.Namespace) -> None:
 
 def show_latency(options: argparse.Namespace) -> None:
     """rpcordmactl latency"""
-    found = [connection for connection in chosen(family.dump("connection"), options.id) if "latency" in connection]
+    found = chosen(family.dump("connection"), options.id)
     if options.json:
         return print_json(options, latencies=[latency.summary(connection) for connection in found])
     for connection in found:
         text = "\n".join(filter(None, (latency.one_line(connection), latency.drawn(connection))))
-        print(f"connection {connection['id']} to {connection['remote']}: {text}")
+        print(f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
 
 
 def monitor(options: argparse.Namespace) -> None:
@@ -158,7 +158,8 @@ def parser() -> argparse.ArgumentParser:
     add("disconnects", show_disconnects, "the latest disconnects, and why")
     add("monitor", monitor,
         "what happens from now on: connected, disconnected, refused messages, listeners lost and back")
-    command = add("latency", show_latency, "how long Calls have waited for their Replies: percentiles and a histogram")
+    command = add("latency", show_latency,
+                  "how long Calls have taken to be answered: percentiles and a histogram")
     command.add_argument("id", nargs="?", type=int, metavar="ID", help="of this connection alone")
     command = add("metrics", show_metrics, "OpenMetrics text, for monitoring")
     command.add_argument("--prometheus", action="store_true",

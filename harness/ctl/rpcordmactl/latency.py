@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How long Calls have waited for their Replies, as text."""
+"""How long Calls have taken to be answered, as text."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def percentile(counts: list[int], percent: float) -> int | None:
 
 
 def summary(connection: Record) -> Record:
-    """What the histogram of a requester's connection comes to. Times are in nanoseconds."""
+    """What the histogram of a connection comes to. Times are in nanoseconds."""
     counts = connection["latency"]
     replies = sum(counts)
     return {"id": connection["id"], "remote": connection["remote"], "replies": replies,

@@ -92,8 +92,8 @@ class Collector:
             yield metric
 
     def latency(self, family: Any) -> Any:
-        """How long Calls have waited for their Replies."""
-        metric = family("rpcordma_latency_seconds", "Time from a Call to its Reply", labels=LABELS)
+        """How long Calls have taken to be answered."""
+        metric = family("rpcordma_latency_seconds", "Time from a Call's sending, or its arrival at a responder, to its Reply", labels=LABELS)
         for connection in self.connections:
             if "latency" not in connection:
                 continue

@@ -213,8 +213,11 @@ def test_the_manual_names_each_command_and_option() -> None:
             assert f"Fl {option[1:]}" in manual, option
 
 
-def test_wrong_command_lines() -> None:
+@pytest.mark.parametrize("words, said", [
+    (["bogus"], "bogus"), (["connections", "show", "x"], "'x'"), (["connections", "-w0"], "0.1"), ([], "command")])
+def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Have a status of their own, and name what is wrong."""
-    for words, said in ((["bogus"], "bogus"), (["connections", "show", "x"], "x"), (["connections", "-w0"], "0.1")):
-        done = subprocess.run([f"{TOP}/scripts/rpcordmactl", *words], check=False, capture_output=True, text=True)
-        assert done.returncode == 2 and said in done.stderr, done.stderr
+    with pytest.raises(SystemExit) as ended:
+        command.parser().parse_args(words)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
