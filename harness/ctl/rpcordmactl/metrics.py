@@ -93,7 +93,8 @@ class Collector:
 
     def latency(self, family: Any) -> Any:
         """How long Calls have taken to be answered."""
-        metric = family("rpcordma_latency_seconds", "Time from a Call's sending, or its arrival at a responder, to its Reply", labels=LABELS)
+        metric = family("rpcordma_latency_seconds",
+                        "Time from the sending of a Call, or from its arrival at a responder, to its Reply", labels=LABELS)
         for connection in self.connections:
             if "latency" not in connection:
                 continue
