@@ -94,7 +94,7 @@ class Collector:
     def latency(self, family: Any) -> Any:
         """How long Calls have taken to be answered."""
         metric = family("rpcordma_latency_seconds",
-                        "Time from the sending of a Call, or from its arrival at a responder, to its Reply", labels=LABELS)
+                        "Time from the sending of a Call, or its arrival at a responder, to its Reply", labels=LABELS)
         for connection in self.connections:
             if "latency" not in connection:
                 continue
