@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits>
+
 #include "harness/unit/support.hh"
 
 #include "kernel/histogram.hh"
