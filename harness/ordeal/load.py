@@ -122,11 +122,8 @@ class Load:
 
 
 def longest_gap(times: list[float], begin: float, end: float) -> float:
-    """The longest time without one of the times, of all such times that reach into the span."""
-    before = [at for at in times if at < begin][-1:]
-    after = [at for at in times if at > end][:1]
-    marks = before + [at for at in times if begin <= at <= end] + after
-    return max((later - earlier for earlier, later in zip(marks, marks[1:])), default=0.0)
+    """The longest time from one of the times to the next, of those that are in the span at least in part."""
+    return max((after - before for before, after in zip(times, times[1:]) if after > begin and before < end), default=0.0)
 
 
 def last_lines(text: str, count: int = 10) -> str:
