@@ -24,9 +24,9 @@ RUN_MINUTES = 8.0
 PASSED, FAILED, COULD_NOT = 0, 1, 2
 LAST_FAULTS = 5
 EPILOG = """
-Each run has a seed: the first that of --seed, each further one the next number. The seed chooses kernels, NFS version and
-version of RPC-over-RDMA, the load, and the faults in their order. Two guests are booted for a run. A run that has ended
-adds a line to Documentation/ordeal/log.jsonl, and leaves all that is known of it in build/ordeal.
+Each run has a seed: the first that of --seed, each further one the next number. The seed chooses kernels, NFS version
+and version of RPC-over-RDMA, the load, and the faults in their order. Two guests are booted for a run. A run that has
+ended adds a line to Documentation/ordeal/log.jsonl, and leaves all that is known of it in build/ordeal.
 
 Exit status: 0 when all runs passed, 1 when one failed (it is the last then), 2 when a run could not begin.
 """
@@ -148,6 +148,6 @@ def tell_failure(record: records.Record, logs: Path, blocked: str, arguments: ar
         print(f"  fault {fault.number}, {fault.at:.0f} s after the client's boot: {fault.kind}: {fault.what}; the load "
               f"went on after {fault.recovery:.1f} s")
     kinds = f" --faults {','.join(arguments.faults)}" if arguments.faults else ""
-    print(f"\nTasks that wait:\n{blocked}\n\nLogs: {logs}\nTo have it again, at commit {record.commit}:\n"
-          f"  scripts/ordeal --seed {record.seed} --run-minutes {arguments.run_minutes:g} {record.cell.options()}{kinds}",
-          flush=True)
+    again = f"--seed {record.seed} --run-minutes {arguments.run_minutes:g} {record.cell.options()}{kinds}"
+    print(f"\nQueue pairs, and tasks that wait:\n{blocked}\n\nLogs: {logs}\n"
+          f"To have it again, at commit {record.commit}:\n  scripts/ordeal {again}", flush=True)

@@ -15,7 +15,7 @@ from lab.module import guest_module
 from lab.nfs import PORT, script
 from lab.pair import Pair
 from lab.peer import Peer
-from workloads import QUEUE_PAIR_FATAL, guest_python, revive_device
+from workloads import QUEUE_PAIR_FATAL, guest_python
 
 # The most that one command of a fault may take.
 PATIENCE = 180
@@ -129,7 +129,8 @@ def blackout(pair: Pair, draw: random.Random) -> Done:
 
 def netem(guest: Guest, how: str, seconds: int) -> None:
     """Has the kernel treat what a guest sends so, for so long."""
-    guest.run(f"tc qdisc add dev eth0 root netem limit 10000 {how} && sleep {seconds}; tc qdisc del dev eth0 root", PATIENCE)
+    guest.run(f"tc qdisc add dev eth0 root netem limit 10000 {how} && sleep {seconds}; tc qdisc del dev eth0 root",
+              PATIENCE)
 
 
 @kind("link-down", 60)
@@ -137,7 +138,6 @@ def link_down(pair: Pair, draw: random.Random) -> Done:
     """The interface of one end is down for some seconds."""
     guest, seconds = either(pair, draw), draw.randint(1, 30)
     guest.run(f"ip link set eth0 down && sleep {seconds}; ip link set eth0 up", PATIENCE)
-    revive_device(guest)
     return Done(f"the link of the {guest.name} down for {seconds} s")
 
 
@@ -149,7 +149,6 @@ def address_removed(pair: Pair, draw: random.Random) -> Done:
     guest.script("network", "address", "del", address)
     guest.run(f"sleep {seconds}", PATIENCE)
     guest.script("network", "address", "add", address)
-    revive_device(guest)
     return Done(f"the address of the {guest.name} away for {seconds} s")
 
 
@@ -263,8 +262,8 @@ def processes_killed(pair: Pair, draw: random.Random) -> Done:
     """Processes of the client that read and write are killed in the middle of that."""
     jobs = draw.randint(1, 4)
     victims = pair.client.spawn(
-        f"cd /tmp && exec fio --name=killed --directory=/mnt --rw=rw --bs=256k --direct=1 --ioengine=libaio --iodepth=8 "
-        f"--size=16m --time_based --runtime=300 --fallocate=none --numjobs={jobs}")
+        "cd /tmp && exec fio --name=killed --directory=/mnt --rw=rw --bs=256k --direct=1 --ioengine=libaio "
+        f"--iodepth=8 --size=16m --time_based --runtime=300 --fallocate=none --numjobs={jobs}")
     eventually(pair.client, f"test $(ls /mnt | grep -c '^killed') -ge {jobs} && test -s /mnt/killed.0.0", PATIENCE)
     victims.kill()
     victims.wait(PATIENCE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lab.errors import LabError, LabTimeout
 from lab.guest import Guest, Process
-from lab.paths import GUEST_SCRIPTS
+from lab.nfs import script
 from workloads import guest_python
 
 STOP = "/run/ordeal.stop"
@@ -18,8 +18,8 @@ DONE = re.compile(r"^done: (\d+) steps, (\d+) replayed$", re.MULTILINE)
 # A worker gets on if it has said so often after a fault that it got on: what it said first may have been done before.
 ENOUGH = 2
 # What fio does, one of them with the client's cache and one without.
-DIRECT = ("--direct=1 --bsrange=4k-128k", "--direct=1 --bsrange=512-1m --bs_unaligned=1", "--direct=1 --bs=1m --iodepth=4",
-          "--direct=1 --bs=4k --iodepth=32")
+DIRECT = ("--direct=1 --bsrange=4k-128k", "--direct=1 --bsrange=512-1m --bs_unaligned=1",
+          "--direct=1 --bs=1m --iodepth=4", "--direct=1 --bs=4k --iodepth=32")
 BUFFERED = ("--direct=0 --bsrange=4k-256k --fsync_on_close=1", "--direct=0 --bs=4k --fsync=64",
             "--direct=0 --bs=1m --fsync_on_close=1")
 FIO_SIZE = "2M"
@@ -62,17 +62,19 @@ class Load:
         self.directory = directory
         draw = random.Random(f"load {seed}")
         client.run(f"rm -f {STOP}")
-        words = {"model-cached": ["locks"] if locks else [], "model-direct": ["direct"]}
-        self.workers = [
-            *(Worker(name, client.spawn("exec " + guest_python("model.py", f"{directory}/{name}", f"{name} {seed}", STOP,
-                                                              *words[name]))) for name in words),
-            *(self._fio(name, draw.choice(options)) for name, options in (("fio-direct", DIRECT),
-                                                                        ("fio-buffered", BUFFERED)))]
+        options = {"fio-direct": draw.choice(DIRECT), "fio-buffered": draw.choice(BUFFERED)}
+        self.workers = [self._model("model-cached", seed, *(["locks"] if locks else [])),
+                        self._model("model-direct", seed, "direct"),
+                        *(self._fio(name, words) for name, words in options.items())]
         self.held = client.spawn("exec " + guest_python("lock.py", "hold", self._lock_file())) if locks else None
 
+    def _model(self, name: str, seed: int, *words: str) -> Worker:
+        command = guest_python("model.py", f"{self.directory}/{name}", f"{name} {seed}", STOP, *words)
+        return Worker(name, self.client.spawn(f"exec {command}"))
+
     def _fio(self, name: str, options: str) -> Worker:
-        command = [str(GUEST_SCRIPTS / "verified-io"), f"{self.directory}/{name}", FIO_SIZE, STOP, *shlex.split(options)]
-        return Worker(name, self.client.spawn(f"exec {shlex.join(command)}"))
+        command = script("verified-io", f"{self.directory}/{name}", FIO_SIZE, STOP, *shlex.split(options))
+        return Worker(name, self.client.spawn(f"exec {command}"))
 
     def _lock_file(self) -> str:
         path = f"{self.directory}/lock"
@@ -123,7 +125,8 @@ class Load:
 
 def longest_gap(times: list[float], begin: float, end: float) -> float:
     """The longest time from one of the times to the next, of those that are in the span at least in part."""
-    return max((after - before for before, after in zip(times, times[1:]) if after > begin and before < end), default=0.0)
+    return max((after - before for before, after in zip(times, times[1:]) if after > begin and before < end),
+               default=0.0)
 
 
 def last_lines(text: str, count: int = 10) -> str:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from expectations import OFFERED, live_objects, mounted, rdma_resources, wait_for_resources
 from lab import Guest, Mount, Pair
-from lab.errors import GuestDied, LabError
+from lab.errors import GuestDied, LabError, LabTimeout
 from lab.machines import complaints_of
 from ordeal.faults import KINDS, THREADS, clean_up, prepare
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
 from ordeal.schedule import Cell, Fault, faults
-from workloads import guest_python
+from workloads import guest_python, revive_device
 
 # What the first part of the load may take to begin, and what it may take without a fault.
 BEGIN_SECONDS = 120
@@ -91,8 +91,7 @@ class Run:
         begin = uptime(self.pair.client)
         try:
             done = one.act(self.pair, fault.draw())
-            end = uptime(self.pair.client)
-            load.wait_until_on(end, one.limit)
+            end = self._wait_until_on(load, one.limit)
             self._lock_is_held(load)
             self._is_quiet(f"fault {fault.number}")
         except (LabError, AssertionError) as error:
@@ -104,6 +103,31 @@ class Run:
         self._look_at_memory()
         self.say(f"fault {fault.number}: {done.what}; the load went on after {recovery:.1f} s, longest stall "
                  f"{happened.stall:.1f} s")
+
+    def _wait_until_on(self, load: Load, limit: float) -> float:
+        """Waits for the load after a fault; returns when the fault was over.
+
+        It is over when soft-RoCE, which may have died of it, is alive again. It can also die of a message that was
+        under way then.
+        """
+        self._revive()
+        end = uptime(self.pair.client)
+        try:
+            load.wait_until_on(end, limit)
+        except LabTimeout:
+            if not self._revive():
+                raise
+            end = uptime(self.pair.client)
+            load.wait_until_on(end, limit)
+        return end
+
+    def _revive(self) -> bool:
+        """Renews soft-RoCE devices that have died."""
+        dead = [guest.name for guest in self.pair.guests if revive_device(guest)]
+        for name in dead:
+            self.say(f"soft-RoCE of the {name} had died, and has been renewed")
+        self.record.revived += len(dead)
+        return bool(dead)
 
     def _lock_is_held(self, load: Load) -> None:
         """The server knows of the lock that the client has held from the beginning."""
@@ -214,7 +238,8 @@ def blocked_tasks(pair: Pair) -> str:
             begin = len(guest.kernel_log)
             guest.run("echo w >/proc/sysrq-trigger")
             guest.mark("blocked tasks above")
-            shown.append(f"{guest.name}:\n" + last_lines("\n".join(map(str, guest.kernel_log[begin:])), 60))
+            shown.append(f"{guest.name}:\n{guest.output('rdma resource show qp')}"
+                         + last_lines("\n".join(map(str, guest.kernel_log[begin:])), 60))
         except (LabError, GuestDied) as error:
             shown.append(f"{guest.name}: {error}")
     return "\n".join(shown)

@@ -118,16 +118,18 @@ def queue_pair_events(guest: Guest) -> Iterator[Callable[[int], None]]:
     guest.run("rmmod queue_pair_events")
 
 
-def revive_device(guest: Guest) -> None:
-    """Renews a soft-RoCE device whose queue pair 1 has died.
+def revive_device(guest: Guest) -> bool:
+    """Renews a soft-RoCE device whose queue pair 1 has died; returns whether it had.
 
-    A connection manager's message that finds no route, because the address or the link is away,
-    takes it into the error state for good, and nobody can connect to the device any more, whoever
-    serves.
+    A connection manager's message that finds no route or no neighbour, because the address or the
+    link is away, takes it into the error state for good, and nobody can connect to the device any
+    more, whoever serves.
     """
-    if "type GSI state ERR" in guest.output("rdma resource show qp"):
-        guest.script("network", "remove")
-        guest.script("network", "add")
+    if "type GSI state ERR" not in guest.output("rdma resource show qp"):
+        return False
+    guest.script("network", "remove")
+    guest.script("network", "add")
+    return True
 
 
 @contextmanager
