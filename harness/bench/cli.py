@@ -2,6 +2,7 @@
 """make bench: what an NFS operation costs with our module, and what with the in-tree one."""
 
 import argparse
+import math
 import re
 import signal
 import sys
@@ -10,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import memory, record, report
-from bench.machine import NAMES, Machine, sysctls
+from bench.machine import NAMES, TCP, Machine, sysctls
 from bench.measure import Benchmark, Comparison, Side, rows_of
 from bench.profile import Profiler
-from bench.workloads import Unfit
+from bench.workloads import CURVES, WORKLOADS, Unfit
 from lab.errors import LabError
 from lab.kernel import Kernel
 from lab.module import build_module
@@ -45,6 +46,7 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--protocol", type=int, choices=[1, 2], metavar="1|2",
                         help="the highest version of RPC-over-RDMA with our module, which is measured with both "
                         "where nothing is said")
+    parser.add_argument("--tcp", action="store_true", help="also measure NFS over TCP, through the same machine")
     parser.add_argument("--inline", type=int, metavar="BYTES",
                         help="inline thresholds of client and server (default: each module's own: 16384, in-tree 4096)")
     parser.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
@@ -55,9 +57,13 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
                       help="also keep the ratio of our module to the in-tree one, and what its functions execute")
     kept.add_argument("--recorded", type=Path, metavar="FILE",
                       help="fail where a ratio is more than 1 %% above that in this file; name the functions that grew")
+    parser.add_argument("--curve", choices=list(CURVES),
+                        help="measure in place of the rows how the cost of an operation grows with this")
     parser.add_argument("--memory", action="store_true",
                         help="measure in place of that how much memory a connection takes, with both modules")
     parser.add_argument("--json", type=Path, metavar="FILE", help="instead of build/bench/TIME.json")
+    parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "SVG"),
+                        help="measure nothing: draw a curve that has been measured")
     arguments = parser.parse_args(command_line)
     if arguments.rounds < 1:
         parser.error("--rounds: at least 1")
@@ -84,6 +90,8 @@ def main(command_line: list[str] | None = None) -> int:
     arguments = arguments_of(command_line)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
+        if arguments.draw:
+            return draw(*arguments.draw)
         return run_memory(arguments) if arguments.memory else run(arguments)
     except (LabError, Unfit, FileNotFoundError, ValueError) as error:
         print(f"{error}\nbench: failed: could not measure")
@@ -92,6 +100,15 @@ def main(command_line: list[str] | None = None) -> int:
 
 def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comparison]]:
     """What is measured, and which ratios are of interest."""
+    sides, comparisons = modules_compared(arguments)
+    if not arguments.tcp:
+        return sides, comparisons
+    tcp = len(sides)
+    return (*sides, Side(NAMES[TCP], TCP)), [*comparisons, Comparison(tcp - 1, tcp, math.inf, math.inf)]
+
+
+def modules_compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comparison]]:
+    """The same without TCP."""
     limit = arguments.limit
     to_first = Comparison(1, 0, limit, limit)
     if arguments.itself:
@@ -111,6 +128,17 @@ def teller() -> Callable[[str], None]:
     """Says how far it is, with the seconds since now."""
     began = time.monotonic()
     return lambda text: print(f"bench: {time.monotonic() - began:4.0f} s: {text}", file=sys.stderr, flush=True)
+
+
+def draw(source: Path, target: Path) -> int:
+    """Draws a curve, with a package that nothing else needs."""
+    try:
+        from bench import plot  # pylint: disable=import-outside-toplevel
+    except ImportError as error:
+        print(f"{error}\nbench: failed: scripts/setup plot installs what drawing needs")
+        return NOT_MEASURED
+    plot.draw(source, target)
+    return PASSED
 
 
 def run_memory(arguments: argparse.Namespace) -> int:
@@ -133,7 +161,8 @@ def run(arguments: argparse.Namespace) -> int:
     say = teller()
     stamp = time.strftime("%Y%m%d-%H%M%S")
     sides, comparisons = compared(arguments)
-    rows = rows_of(arguments.versions.split(","), arguments.only, len(sides))
+    workloads = CURVES[arguments.curve].workloads if arguments.curve else WORKLOADS
+    rows = rows_of(workloads, arguments.versions.split(","), arguments.only, len(sides))
     if not rows:
         raise Unfit("no row has such a name")
     if any(side.transport == OURS for side in sides):
@@ -156,7 +185,8 @@ def run(arguments: argparse.Namespace) -> int:
             profiler.close()
 
     path = arguments.json or CHECKOUT / "build" / "bench" / f"{stamp}.json"
-    report.write(path, report.document(rows, sides, comparisons, benchmark.identities, kernel, settings))
+    report.write(path, report.document(rows, sides, comparisons, benchmark.identities, kernel, settings,
+                                       arguments.curve))
     print(f"thousand guest instructions per operation, Linux {kernel.release}, one processor, inline thresholds "
           f"{arguments.inline or 'of each module'}, {arguments.rounds} rounds")
     for number, side in enumerate(sides, 1):

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.profile import Profiler
-from bench.workloads import LARGEST, MOUNT_POINT, PATTERN, SCRATCH, Unfit
+from bench.workloads import LARGEST, PATTERN, SCRATCH, Unfit, mount_points
 from lab.board import BOARDS, Board
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
-from lab.module import module_file
+from lab.module import guest_module, module_file
 from lab.pair import OURS, STOCK, Mount
 
 IN_TREE_MODULE = "rpcrdma"
 OUR_MODULE = "rpcordma"
+# No module of RPC over RDMA at all.
+TCP = "tcp"
 # The transports, as people are told of them.
-NAMES = {STOCK: "in-tree", OURS: "ours"}
+NAMES = {STOCK: "in-tree", OURS: "ours", TCP: "TCP"}
 # What the client offers, and what the server accepts.
 HIGHEST_VERSION = ("rdma_highest_version", "svc_rdma/highest_version")
 TRANSFER_SIZE = str(1 << 20)
@@ -51,7 +53,7 @@ class Identity:
     sha256: str
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [self.module, self.version, f"({self.file}, sha256 {self.sha256[:12]})"]))
+        return " ".join(filter(None, [self.module, self.version, f"({self.file}, sha256 {self.sha256[:12] or '-'})"]))
 
 
 class Machine:
@@ -74,7 +76,8 @@ class Machine:
         self.guest.wait_until_ready()
         self._script("prepare")
         self.guest.run(
-            f"mkdir -p {SCRATCH} && head -c {LARGEST} /dev/urandom >{SCRATCH}/source && "
+            f"mkdir -p {SCRATCH} && cp {guest_module(self.kernel, 'null-calls')} {SCRATCH} && "
+            f"head -c {LARGEST} /dev/urandom >{SCRATCH}/source && "
             f"yes {PATTERN} | tr -d '\\n' | head -c {LARGEST} >{SCRATCH}/expected", timeout=300)
 
     def stop(self) -> None:
@@ -85,6 +88,12 @@ class Machine:
     def transport(self, transport: str, settings: dict[str, int], file: Path | None = None,
                   protocol: int | None = None) -> Iterator[Identity]:
         """While it lasts, that module is the one that is loaded, with these sysctls."""
+        if transport == TCP:
+            self._script("unload")
+            self.guest.run(f"echo tcp=1 port=2049 >{SCRATCH}/null-options")
+            yield Identity("sunrpc", "", self.guest.output("modinfo -F filename sunrpc").strip(), "")
+            return
+        self.guest.run(f"echo port=20049 >{SCRATCH}/null-options")
         path = (file or module_file(self.kernel)) if transport != STOCK else None
         self.guest.script("transport", "load", str(path) if path else STOCK)
         highest = {name: protocol for name in HIGHEST_VERSION} if protocol else {}
@@ -97,28 +106,34 @@ class Machine:
         self._script("unload")
 
     @contextmanager
-    def export(self, prepare: list[str]) -> Iterator[None]:
-        """While it lasts, a new tmpfs is exported, in which these commands have been run."""
-        self._script("start")
+    def export(self, protocol: str, prepare: list[str]) -> Iterator[None]:
+        """While it lasts, a new tmpfs is exported over "rdma" or "tcp", in which these commands have been run."""
+        self._script("start", protocol)
         for command in prepare:
             self.guest.run(command, timeout=300)
         yield
         self._script("stop")
 
     @contextmanager
-    def mounted(self, version: str, module: str) -> Iterator[Mount]:
-        """While it lasts, the export is mounted, and that by the module it should be."""
-        self._script("mount", version)
-        mount = Mount(self.guest, MOUNT_POINT, version, "")
-        options = mount.options()
-        wanted = {"vers": version, "proto": "rdma", "rsize": TRANSFER_SIZE, "wsize": TRANSFER_SIZE, "sec": "sys"}
-        found = {name: options.get(name) for name in wanted}
-        if found != wanted:
-            raise Unfit(f"mounted with {found} instead of {wanted}")
-        if "rdma 20049" not in self.guest.read("/proc/fs/nfsd/portlist"):
-            raise Unfit("the server has no listener for RDMA")
-        self._require_in_use(module)
-        yield mount
+    def mounted(self, version: str, protocol: str, connections: int, module: str) -> Iterator[list[Mount]]:
+        """While it lasts, the export is mounted over "rdma" or "tcp", by so many connections, and that by the module it
+        should be: once for each 16 of them."""
+        self._script("mount", version, protocol, str(connections))
+        mounts = [Mount(self.guest, path, version, "") for path in mount_points(connections)]
+        wanted = {"vers": version, "proto": protocol, "rsize": TRANSFER_SIZE, "wsize": TRANSFER_SIZE, "sec": "sys"}
+        for mount in mounts:
+            options = mount.options()
+            found = {name: options.get(name) for name in wanted}
+            if found != wanted:
+                raise Unfit(f"mounted with {found} instead of {wanted}")
+        if protocol == "rdma":
+            if "rdma 20049" not in self.guest.read("/proc/fs/nfsd/portlist"):
+                raise Unfit("the server has no listener for RDMA")
+            self._require_in_use(module)
+        made = sum(len(mount.stats().transports) for mount in mounts)
+        if made != connections:
+            raise Unfit(f"there are {made} transports instead of {connections}")
+        yield mounts
         self._script("unmount")
 
     def _identity(self, module: str, path: Path | None) -> Identity:

@@ -3,21 +3,22 @@
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from bench.machine import Identity, Machine
+from bench.machine import TCP, Identity, Machine
 from bench.profile import Profile
-from bench.workloads import SCRATCH, WORKLOADS, Sample, Unfit, Workload
+from bench.workloads import SCRATCH, Lists, Sample, Unfit, Workload
 from lab.mountstats import MountStats
 from lab.pair import Mount
 
 ROW_SECONDS = 600
 # mountstats, as the timed command begins and as it has ended. The guest's clock runs ahead while it waits for the
 # host, so the connection may have been closed as idle: the first RPC, before the first of the two, makes it again.
-AROUND = ("stat -f {mount} >/dev/null && cat /proc/self/mountstats >{scratch}/before && "
+AROUND = ("stat -f {mounts} >/dev/null && cat /proc/self/mountstats >{scratch}/before && "
           "{{ {timed}; }} >{scratch}/output && cat /proc/self/mountstats >{scratch}/after")
 
 
@@ -32,6 +33,11 @@ class Side:
     file: Path | None = None
     # The highest version of RPC-over-RDMA, for a module that has the choice.
     protocol: int | None = None
+
+    @property
+    def netid(self) -> str:
+        """What the server is told to listen on, and the mount to take."""
+        return "tcp" if self.transport == TCP else "rdma"
 
 
 @dataclass(frozen=True)
@@ -99,10 +105,10 @@ class Row:
         return self.ratio(comparison) > self.limit(comparison)
 
 
-def rows_of(versions: list[str], only: str, sides: int) -> list[Row]:
+def rows_of(workloads: tuple[Workload, ...], versions: list[str], only: str, sides: int) -> list[Row]:
     """The rows that are asked for, without figures yet."""
     rows = [Row(workload, version, tuple(Figure() for _ in range(sides)))
-            for version in versions for workload in WORKLOADS]
+            for version in versions for workload in workloads]
     return [row for row in rows if re.search(only, row.name)]
 
 
@@ -122,35 +128,35 @@ class Benchmark:
         order = list(range(len(self.sides)))
         if number % 2 == 1:
             order.reverse()
-        for version in dict.fromkeys(row.version for row in rows):
+        for version, group in alike(rows).items():
             for index in order:
                 began = time.monotonic()
-                self._run(self.sides[index], [row for row in rows if row.version == version], index)
-                self.say(f"round {number + 1}: NFS {version}, {self.sides[index].name}: "
+                self._run(self.sides[index], group, index)
+                self.say(f"round {number + 1}: {version}, {self.sides[index].name}: "
                          f"{time.monotonic() - began:.0f} s")
 
     def _run(self, side: Side, rows: list[Row], index: int) -> None:
-        """All rows of one version, with the module loaded and the export made for them."""
+        """All rows that one mount is for, with the module loaded and the export made for them."""
         guest = self.machine.guest
-        version = rows[0].version
+        version, connections = rows[0].version, rows[0].workload.connections
         with self.machine.transport(side.transport, self.settings, side.file, side.protocol) as identity:
             self.identities[side.name] = identity
-            with self.machine.export([row.workload.prepare for row in rows]):
-                with self.machine.mounted(version, identity.module) as mount:
+            with self.machine.export(side.netid, [row.workload.prepare for row in rows]):
+                with self.machine.mounted(version, side.netid, connections, identity.module) as mounts:
                     for row in rows:
-                        self._measure(row, row.figures[index], mount)
+                        self._measure(row, row.figures[index], mounts)
                 for row in rows:
                     guest.run(row.workload.verify_unmounted, ROW_SECONDS)
         complaints = guest.complaints()
         if complaints:
             raise Unfit(f"{identity.module}: the kernel complained:\n" + "\n".join(complaints))
 
-    def _measure(self, row: Row, figure: Figure, mount: Mount) -> None:
+    def _measure(self, row: Row, figure: Figure, mounts: list[Mount]) -> None:
         """One row: warm up and verify, take the time, verify again."""
         guest = self.machine.guest
         workload = row.workload
         guest.run(workload.warm_up, ROW_SECONDS)
-        timed = AROUND.format(mount=mount.path, scratch=SCRATCH, timed=workload.timed)
+        timed = AROUND.format(mounts=" ".join(mount.path for mount in mounts), scratch=SCRATCH, timed=workload.timed)
         if self.machine.profiler:
             with self.machine.profiler.counting(guest) as figure.profile:
                 guest.run(timed, ROW_SECONDS)
@@ -158,9 +164,16 @@ class Benchmark:
             guest.run(timed, ROW_SECONDS)
         guest.run(workload.verify, ROW_SECONDS)
         sample = workload.sample(guest.read(f"{SCRATCH}/output"))
-        before, after = (MountStats.parse(guest.read(f"{SCRATCH}/{name}"), mount.path) for name in ("before", "after"))
-        rpcs, counters = changes(before, after)
-        self._require(row, rpcs, counters, after.retransmissions() - before.retransmissions())
+        texts = [guest.read(f"{SCRATCH}/{name}") for name in ("before", "after")]
+        rpcs: Counter[str] = Counter()
+        counters: Counter[str] = Counter()
+        retransmissions = 0
+        for mount in mounts:
+            before, after = (MountStats.parse(text, mount.path) for text in texts)
+            for total, change in zip((rpcs, counters), changes(before, after)):
+                total.update(change)
+            retransmissions += after.retransmissions() - before.retransmissions()
+        self._require(row, rpcs, counters, retransmissions)
         figure.samples.append(sample)
         figure.rpcs.append(rpcs)
         figure.transport.append(counters)
@@ -169,14 +182,26 @@ class Benchmark:
     def _require(row: Row, rpcs: dict[str, int], counters: dict[str, int], retransmissions: int) -> None:
         """Every operation was one RPC over one RDMA connection that lasted, and nothing went wrong on the way."""
         operations = row.workload.operations
-        if sum(rpcs.get(procedure, 0) for procedure in row.workload.procedures(row.version)) != operations:
+        procedures = row.workload.procedures(row.version)
+        made = sum(rpcs.get(procedure, 0) for procedure in procedures)
+        if procedures and (made < operations or (made > operations and not isinstance(row.workload, Lists))):
             raise Unfit(f"{row.name}: there were {operations} operations, and RPCs: {rpcs}")
-        if min(counters["sends"], counters["receives"]) < operations:
+        # There are columns for RDMA alone.
+        if procedures and counters and min(counters["sends"], counters["receives"]) < operations:
             raise Unfit(f"{row.name}: not all of {operations} operations went over RDMA: {counters}")
         wrong = {name: counters[name] for name in ("connect_count", "bad_xids", "bad_replies")
                  if counters.get(name)}
         if wrong or retransmissions:
             raise Unfit(f"{row.name}: {wrong}, {retransmissions} retransmissions")
+
+
+def alike(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows that one mount is for, by what people are told of it."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        count = row.workload.connections
+        groups.setdefault(f"NFS {row.version}" + (f", {count} connections" if count > 1 else ""), []).append(row)
+    return groups
 
 
 def changes(before: MountStats, after: MountStats) -> tuple[dict[str, int], dict[str, int]]:

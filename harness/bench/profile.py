@@ -3,6 +3,7 @@
 
 import bisect
 import os
+import re
 import struct
 import subprocess
 import time
@@ -11,24 +12,54 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from lab.guest import Guest
 from lab.paths import CHECKOUT
 
 SOURCE = CHECKOUT / "harness" / "bench" / "executions.c"
-RECORD = struct.Struct("=QQQ")
+RECORD = struct.Struct("=QQQQQ")
 # The kernel's half of the addresses.
 KERNEL = 1 << 63
 PROGRAMS = "(programs)"
 PATIENCE = 60.0
 
 
+# The kernel's functions that take a lock. Those that only try to are among them.
+LOCK = re.compile(r"(_raw_(spin|read|write)_(try)?lock|mutex_(try)?lock|down_(read|write))(_\w+)?")
+
+
+class Stretch(NamedTuple):
+    """A piece of code that is executed from its beginning to its end, as the plugin tells of it."""
+
+    address: int
+    # How many, and how many of them have the memory for themselves.
+    instructions: int
+    locked: int
+    # What its last instruction calls or jumps to, or 0.
+    target: int
+
+
 @dataclass
 class Profile:
-    """Instructions and executions of functions, by "name [module]"."""
+    """What functions have executed, by "name [module]"."""
 
     instructions: Counter[str] = field(default_factory=Counter)
     calls: Counter[str] = field(default_factory=Counter)
+    # How many locked instructions, and how many locks were taken by a call from there; none on arm64.
+    locked: Counter[str] = field(default_factory=Counter)
+    locks: Counter[str] = field(default_factory=Counter)
+
+    def add(self, stretch: Stretch, executions: int, symbols: "Symbols") -> None:
+        """Counts these executions."""
+        name, offset = symbols.find(stretch.address)
+        self.instructions[name] += stretch.instructions * executions
+        self.locked[name] += stretch.locked * executions
+        if offset == 0:
+            self.calls[name] += executions
+        called, offset = symbols.find(stretch.target)
+        if offset == 0 and LOCK.fullmatch(called):
+            self.locks[name] += executions
 
 
 class Profiler:
@@ -56,18 +87,15 @@ class Profiler:
         profile = Profile()
         before = self._counts()
         yield profile
-        for (address, length), executions in (self._counts() - before).items():
-            name, offset = symbols.find(address)
-            profile.instructions[name] += length * executions
-            if offset == 0:
-                profile.calls[name] += executions
+        for stretch, executions in (self._counts() - before).items():
+            profile.add(stretch, executions, symbols)
 
     def close(self) -> None:
         """Removes what only its guest needed."""
         self.requests.unlink(missing_ok=True)
         self.answer.unlink(missing_ok=True)
 
-    def _counts(self) -> Counter[tuple[int, int]]:
+    def _counts(self) -> Counter[Stretch]:
         self.answer.unlink(missing_ok=True)
         self.requests.write_text(f"{self.answer}\n", encoding="utf-8")
         end = time.monotonic() + PATIENCE
@@ -76,8 +104,8 @@ class Profiler:
             if time.monotonic() > end:
                 raise TimeoutError(f"{self.plugin} does not answer")
             time.sleep(0.05)
-        return Counter({(address, length): executions
-                        for address, length, executions in RECORD.iter_unpack(self.answer.read_bytes())})
+        return Counter({Stretch(*numbers): executions for *numbers, executions
+                        in RECORD.iter_unpack(self.answer.read_bytes())})
 
 
 class Symbols:

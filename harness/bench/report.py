@@ -2,6 +2,7 @@
 """What was measured, for people and for programs."""
 
 import json
+import math
 import subprocess
 from collections import Counter
 from dataclasses import asdict
@@ -15,6 +16,8 @@ from lab.board import BOARDS
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT
 
+# Each call is for one or for several that lie side by side.
+PAGE_ALLOCATION = "get_page_from_freelist"
 # Changes when a program that reads the file would have to.
 FORMAT = 2
 
@@ -23,13 +26,14 @@ def table(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison
     """One line for each row."""
     names = " ".join(f"{side.name:>14}" for side in sides)
     ratios = " ".join(f"{_numbers(comparison):>6} " for comparison in comparisons)
-    lines = [f"{'operation':<22} {'NFS':<4} {names} {ratios}  spread"]
+    width = max(22, *(len(row.workload.name) for row in rows))
+    lines = [f"{'operation':<{width}} {'NFS':<4} {names} {ratios}  spread"]
     for row in rows:
         figures = " ".join(f"{figure.median / 1000:>14,.1f}" for figure in row.figures)
         ratios = " ".join(f"{row.ratio(comparison):>6.3f}{'!' if row.is_above(comparison) else ' '}"
                           for comparison in comparisons)
         spreads = " ".join(f"{100 * figure.spread:.1f} %" for figure in row.figures)
-        lines.append(f"{row.workload.name:<22} {row.version:<4} {figures} {ratios}  {spreads}")
+        lines.append(f"{row.workload.name:<{width}} {row.version:<4} {figures} {ratios}  {spreads}")
     return "\n".join(lines)
 
 
@@ -44,23 +48,38 @@ def functions(row: Row, sides: tuple[Side, ...], comparison: Comparison, count: 
     profiles = [row.figures[index].profile or Profile() for index in pair]
     operations = row.workload.operations
     one, other = ({name: number / operations for name, number in profile.instructions.items()} for profile in profiles)
-    by_module = [Counter() for _ in profiles]
-    for modules, instructions in zip(by_module, (one, other)):
-        for name, number in instructions.items():
-            modules[module_of(name)] += number
 
     def line(name: str, numbers: list[float], calls: str = "") -> str:
         return f"{numbers[0]:>9,.0f} {numbers[1]:>9,.0f} {numbers[1] - numbers[0]:>+8,.0f} {calls:>14}  {name}"
 
+    def calls_of(name: str) -> str:
+        return " ".join(f"{profile.calls[name] / operations:.2f}" for profile in profiles)
+
     lines = [f"{row.name}: instructions per operation, {sides[0].name} and {sides[1].name}, difference, calls of both"]
-    for module in sorted(set().union(*by_module), key=lambda name: -max(modules[name] for modules in by_module)):
-        lines.append(line(module, [modules[module] for modules in by_module]))
-    lines.append("")
+    modules = [by_module(profile.instructions, operations) for profile in profiles]
+    lines += [line(module, [side[module] for side in modules]) for module in largest_first(modules)]
+    lines += ["", "locks taken for each operation, and locked instructions: of both"]
+    locks, locked = ([by_module(counter, operations) for counter in counters] for counters in
+                     ([profile.locks for profile in profiles], [profile.locked for profile in profiles]))
+    lines += [f"{locks[0][module]:>9.2f} {locks[1][module]:>9.2f} {locked[0][module]:>9.2f} {locked[1][module]:>9.2f}"
+              f"  {module}" for module in largest_first(locked)]
+    lines += ["", f"pages allocated at once, times: {calls_of(PAGE_ALLOCATION)}", ""]
     differing = sorted(set(one) | set(other), key=lambda name: -abs(one.get(name, 0) - other.get(name, 0)))
-    for name in differing[:count]:
-        calls = " ".join(f"{profile.calls[name] / operations:.2f}" for profile in profiles)
-        lines.append(line(name, [one.get(name, 0), other.get(name, 0)], calls))
+    lines += [line(name, [one.get(name, 0), other.get(name, 0)], calls_of(name)) for name in differing[:count]]
     return "\n".join(lines)
+
+
+def by_module(counter: Counter[str], operations: int) -> Counter[str]:
+    """What functions have counted, for each operation."""
+    sums: Counter[str] = Counter()
+    for name, number in counter.items():
+        sums[module_of(name)] += number / operations
+    return sums
+
+
+def largest_first(sides: list[Counter[str]]) -> list[str]:
+    """The modules that any of the sides has something of."""
+    return sorted(set().union(*sides), key=lambda name: -max(side[name] for side in sides))
 
 
 def above(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison]) -> list[str]:
@@ -71,7 +90,7 @@ def above(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison
 
 
 def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison],
-             identities: dict[str, Identity], kernel: Kernel, settings: dict[str, int]) -> dict:
+             identities: dict[str, Identity], kernel: Kernel, settings: dict[str, int], curve: str | None) -> dict:
     """Everything, for the JSON file; Documentation/benchmark.rst says what each part is."""
     board = BOARDS[kernel.architecture]
     return {
@@ -81,13 +100,14 @@ def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Compari
         "qemu": {"version": _output(board.qemu, "--version").splitlines()[0], "options": instruction_counting(board)},
         "fio": _output("fio", "--version"),
         "sysctls": settings,
+        "curve": curve,
         "sides": [{"name": side.name, "transport": side.transport, "protocol": side.protocol,
                    **asdict(identities[side.name])} for side in sides],
         "rows": [{"workload": row.workload.name, "nfs": row.version, "operations": row.workload.operations,
                   "ratios": [{"side": sides[comparison.side].name, "to": sides[comparison.to].name,
-                              "ratio": row.ratio(comparison), "limit": row.limit(comparison),
+                              "ratio": row.ratio(comparison), "limit": _finite(row.limit(comparison)),
                               "above_limit": row.is_above(comparison)} for comparison in comparisons],
-                  "sides": [_figure(figure) for figure in row.figures]} for row in rows],
+                  "sides": [_figure(figure, row.workload.operations) for figure in row.figures]} for row in rows],
     }
 
 
@@ -97,8 +117,12 @@ def memory_document(figures: list[MemoryFigure], kernel: Kernel) -> dict:
             "memory": [{**asdict(figure), "bytes": figure.median} for figure in figures]}
 
 
-def _figure(figure: Figure) -> dict:
+def _figure(figure: Figure, operations: int) -> dict:
+    profile = figure.profile or Profile()
+    counted = {"instructions": profile.instructions, "locks": profile.locks, "locked": profile.locked}
+    modules = {name: by_module(counter, operations) for name, counter in counted.items()}
     return {
+        "modules": modules if figure.profile else None,
         "instructions_per_operation": figure.median,
         "spread": figure.spread,
         "rounds": [{"instructions_per_operation": instructions, "nanoseconds": sample.nanoseconds, "rpcs": rpcs,
@@ -106,6 +130,11 @@ def _figure(figure: Figure) -> dict:
                    for instructions, sample, rpcs, transport
                    in zip(figure.instructions, figure.samples, figure.rpcs, figure.transport)],
     }
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no other."""
+    return number if math.isfinite(number) else None
 
 
 def write(path: Path, contents: dict) -> None:

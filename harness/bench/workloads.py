@@ -10,15 +10,24 @@ MEBIBYTE = 1 << 20
 # The directory of the export on the server, and where the client mounts it.
 EXPORT = "/srv/nfs/bench"
 MOUNT_POINT = "/mnt"
+MOST_CONNECTIONS = 16
 # What the source and the expected contents of written files are kept in, in the guest.
 SCRATCH = "/run/rpcordma-bench"
 # Eight bytes, so that every block begins with the first of them.
 PATTERN = "rpcordma"
+# The program that does what is measured with files, and where the server is.
+FILES = f"/usr/bin/python3 -S -E {GUEST_SCRIPTS}/bench-files.py"
+ADDRESS = "10.9.0.1"
 WARM_UP_FILES = 200
 
 
 class Unfit(Exception):
     """A measurement is not what it is meant to be, so its figures say nothing."""
+
+
+def mount_points(connections: int) -> list[str]:
+    """Where an export is mounted that so many connections lead to: the NFS client makes 16 at most for a mount."""
+    return [MOUNT_POINT, *(f"{MOUNT_POINT}-{number}" for number in range(2, -(-connections // MOST_CONNECTIONS) + 1))]
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,8 @@ class Transfer:
     block: int
     depth: int
     size: int
+    # How many connections it is spread over. They are read from only.
+    connections: int = 1
 
     @property
     def writes(self) -> bool:
@@ -85,14 +96,16 @@ class Transfer:
     @property
     def warm_up(self) -> str:
         """The same, untimed, with contents that tell where they belong and that fio verifies."""
-        return self._fio("verify", "randwrite", min(self.size, max(MEBIBYTE, 16 * self.block)),
+        files = [f"{place}/verify-{number}" for number, place in enumerate(mount_points(self.connections))]
+        return self._fio(files, "randwrite", min(self.size, max(MEBIBYTE, 16 * self.block) * len(files)),
                          "--verify=crc32c --verify_fatal=1 --verify_state_save=0 --do_verify=1")
 
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
         kind = "rw" if self.is_mixed else "write" if self.writes else "read"
-        return self._fio(self.file, ("rand" if self.random else "") + kind, self.size,
+        files = [f"{place}/{self.file}" for place in mount_points(self.connections)]
+        return self._fio(files, ("rand" if self.random else "") + kind, self.size,
                          f"--rwmixread={self.reads} --buffer_pattern='\"{PATTERN}\"' --output-format=json")
 
     @property
@@ -117,20 +130,33 @@ class Transfer:
             raise Unfit(f"fio made {made} of {self.operations} operations, error {job['error']}")
         return Sample(self.operations, max(job["read"]["runtime"], job["write"]["runtime"]) * 1_000_000, fio)
 
-    def _fio(self, file: str, direction: str, size: int, more: str) -> str:
-        return (f"fio --name=bench --filename={MOUNT_POINT}/{file} --rw={direction} --bs={self.block} "
+    def _fio(self, files: list[str], direction: str, size: int, more: str) -> str:
+        return (f"fio --name=bench --filename={':'.join(files)} --rw={direction} --bs={self.block} "
                 f"--iodepth={self.depth} --size={size} --direct=1 --ioengine=libaio --randseed=1 "
                 f"--scramble_buffers=0 {more}")
 
 
 @dataclass(frozen=True)
-class Files:
-    """Operations on empty files, one after the other."""
+class Sequence:
+    """Operations one after the other, by a program that prints how many nanoseconds all of them took."""
 
     name: str
-    action: str
     operations: int
     is_large = False
+    connections = 1
+    verify = "true"
+    verify_unmounted = "true"
+
+    def sample(self, output: str) -> Sample:
+        """Takes what the timed command printed."""
+        return Sample(self.operations, int(output), None)
+
+
+@dataclass(frozen=True)
+class Files(Sequence):
+    """Operations on empty files."""
+
+    action: str
 
     def procedures(self, version: str) -> tuple[str, ...]:
         """The RPC of which there must be one for each operation."""
@@ -146,19 +172,17 @@ class Files:
     @property
     def warm_up(self) -> str:
         """The same, untimed, with fewer; and all files that are to be removed."""
-        commands = [self._command("create", "warm-up", WARM_UP_FILES),
-                    self._command("remove", "warm-up", WARM_UP_FILES)]
+        commands = [_files("create", "warm-up", WARM_UP_FILES), _files("remove", "warm-up", WARM_UP_FILES)]
         if self.action in ("attributes", "look-up"):
-            commands.append(self._command(self.action, "warm-up", WARM_UP_FILES))
+            commands.append(_files(self.action, "warm-up", WARM_UP_FILES))
         if self.action == "remove":
-            commands.append(f"[ -e {MOUNT_POINT}/files/file-0 ] || "
-                            f"{self._command('create', 'files', self.operations)}")
+            commands.append(f"[ -e {MOUNT_POINT}/files/file-0 ] || {_files('create', 'files', self.operations)}")
         return " && ".join(f"{{ {command}; }}" for command in commands)
 
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
-        return self._command(self.action, "files", self.operations)
+        return _files(self.action, "files", self.operations)
 
     @property
     def verify(self) -> str:
@@ -168,21 +192,64 @@ class Files:
         expected = self.operations if self.action == "create" else 0
         return f"[ $(find {EXPORT}/files -type f | wc -l) = {expected} ]"
 
+
+@dataclass(frozen=True)
+class Lists(Sequence):
+    """Whole directories are read, each once, so that the client has nothing of it."""
+
+    def procedures(self, version: str) -> tuple[str, ...]:
+        """The RPCs of which there must be at least one for each operation."""
+        return ("READDIR", "READDIRPLUS") if version == "3" else ("READDIR",)
+
     @property
-    def verify_unmounted(self) -> str:
-        """Nothing more can be said without the mount."""
-        return "true"
+    def prepare(self) -> str:
+        """Before the export is mounted, on the server."""
+        return " && ".join(f"mkdir -p {EXPORT}/{top} && {FILES} fill {EXPORT}/{top} {count}"
+                           for top, count in (("listed-before", 1), ("listed", self.operations)))
 
-    def sample(self, output: str) -> Sample:
-        """Takes what the timed command printed."""
-        return Sample(self.operations, int(output), None)
+    @property
+    def warm_up(self) -> str:
+        """The same, untimed, with another directory."""
+        return _files("list", "listed-before", 1)
 
-    def _command(self, action: str, directory: str, count: int) -> str:
-        return (f"/usr/bin/python3 -S -E {GUEST_SCRIPTS}/bench-files.py {action} "
-                f"{MOUNT_POINT}/{directory} {count}")
+    @property
+    def timed(self) -> str:
+        """The command that is timed; it prints what sample() takes, and fails where a name is missing."""
+        return _files("list", "listed", self.operations)
 
 
-Workload = Transfer | Files
+@dataclass(frozen=True)
+class NullCalls(Sequence):
+    """Calls of the procedure NULL from the kernel, over a connection of their own."""
+
+    prepare = "true"
+
+    def procedures(self, _version: str) -> tuple[str, ...]:
+        """None that the mount counts. The module null-calls fails where one of them does."""
+        return ()
+
+    @property
+    def warm_up(self) -> str:
+        """The same, untimed."""
+        return self._command(WARM_UP_FILES)
+
+    @property
+    def timed(self) -> str:
+        """The command that is timed; it prints what sample() takes."""
+        return self._command(self.operations)
+
+    @staticmethod
+    def _command(count: int) -> str:
+        return (f"insmod {SCRATCH}/null_calls.ko address={ADDRESS} count={count} "
+                f"$(cat {SCRATCH}/null-options) && "
+                "cat /sys/module/null_calls/parameters/nanoseconds && rmmod null_calls")
+
+
+def _files(action: str, directory: str, count: int) -> str:
+    return f"{FILES} {action} {MOUNT_POINT}/{directory} {count}"
+
+
+Workload = Transfer | Files | Lists | NullCalls
 
 WORKLOADS: tuple[Workload, ...] = (
     Transfer("4 KiB read, depth 1", 100, True, 4096, 1, 16 * MEBIBYTE),
@@ -196,9 +263,33 @@ WORKLOADS: tuple[Workload, ...] = (
     Transfer("64 KiB write, depth 4", 0, True, 65536, 4, 128 * MEBIBYTE),
     Transfer("1 MiB read, depth 4", 100, False, MEBIBYTE, 4, 128 * MEBIBYTE),
     Transfer("1 MiB write, depth 4", 0, False, MEBIBYTE, 4, 128 * MEBIBYTE),
-    Files("attributes", "attributes", 5000),
-    Files("look-up", "look-up", 5000),
-    Files("create", "create", 3000),
-    Files("remove", "remove", 3000))
+    NullCalls("NULL", 5000),
+    Files("attributes", 5000, "attributes"),
+    Files("look-up", 5000, "look-up"),
+    Files("create", 3000, "create"),
+    Files("remove", 3000, "remove"),
+    Lists("list 2000 names", 10))
 
 LARGEST = 128 * MEBIBYTE
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How the cost of an operation grows with something: the attribute of the workloads that is along the axis."""
+
+    axis: str
+    attribute: str
+    workloads: tuple[Transfer, ...]
+
+
+KINDS = {"read": 100, "write": 0}
+CURVES = {
+    "outstanding": Curve("RPCs outstanding", "depth", tuple(
+        Transfer(f"4 KiB {kind}, depth {depth}", reads, True, 4096, depth, 16 * MEBIBYTE)
+        for kind, reads in KINDS.items() for depth in (1, 4, 16, 64, 256, 1024))),
+    "payload": Curve("bytes of payload", "block", tuple(
+        Transfer(f"{block} B {kind}, depth 4", reads, True, block, 4, min(2048 * block, 64 * MEBIBYTE))
+        for kind, reads in KINDS.items() for block in (512, 4096, 8192, 16384, 65536, 262144, MEBIBYTE))),
+    "connections": Curve("connections", "connections", tuple(
+        Transfer(f"4 KiB read, connections {count}", 100, True, 4096, 128, 16 * MEBIBYTE, count)
+        for count in (1, 4, 16, 64, 128, 256)))}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Does something with files, one after the other, and prints how many nanoseconds all of them took.
 
-    bench-files.py create|remove|attributes|look-up DIRECTORY COUNT
+    bench-files.py create|remove|attributes|look-up|fill|list DIRECTORY COUNT
 
 Creating a file is an open and a close of an empty one. Attributes are asked for of the server each time, whatever the
-client has cached. What is looked up are names that there are not.
+client has cached. What is looked up are names that there are not. Filled and listed are directories of 2000 names.
 """
 
 import ctypes
@@ -17,6 +17,8 @@ FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY
 # Of statx(2).
 AT_FDCWD, AT_STATX_FORCE_SYNC, STATX_BASIC_STATS = -100, 0x2000, 0x7FF
 STATX_SIZE = 256
+# In a directory that is filled and listed.
+ENTRIES = 2000
 
 
 def create(names: list[str]) -> None:
@@ -50,7 +52,23 @@ def look_up(names: list[str]) -> None:
         raise FileExistsError(name)
 
 
-ACTIONS = {"create": create, "remove": remove, "attributes": attributes, "look-up": look_up}
+def fill(names: list[str]) -> None:
+    """Makes directories with empty files in them."""
+    for name in names:
+        os.mkdir(name)
+        create([f"{name}/entry-{number}" for number in range(ENTRIES)])
+
+
+def list_all(names: list[str]) -> None:
+    """Each directory once, which has what fill() put there."""
+    for name in names:
+        found = len(os.listdir(name))
+        if found != ENTRIES:
+            raise ValueError(f"{name} has {found} names")
+
+
+ACTIONS = {"create": create, "remove": remove, "attributes": attributes, "look-up": look_up, "fill": fill,
+           "list": list_all}
 
 
 def main() -> None:

@@ -31,8 +31,9 @@ class MountStats:
             if line.startswith("device "):
                 inside = words[4] == path
             elif inside and line.startswith("\txprt:"):
-                columns = RDMA_COLUMNS if words[1] == "rdma" else ()
-                if len(words) - 2 != len(columns):
+                is_rdma = words[1] == "rdma"
+                columns = RDMA_COLUMNS if is_rdma else ()
+                if is_rdma and len(words) - 2 != len(columns):
                     raise ValueError(f"unexpected columns: {line.strip()}")
                 transports.append(dict(zip(columns, map(int, words[2:]))))
             elif inside and words and words[0].endswith(":") and words[0][:-1].isupper():

@@ -92,7 +92,7 @@ def test_netlink_asks_for_the_listener(pair: Pair, version: str) -> None:
 @pytest.mark.servers("7.3")
 @pytest.mark.versions("4.2")
 def test_threads_are_started_for_one_connection(pair: Pair, version: str) -> None:
-    """One thread runs, and there may be eight: the Calls of one client have more started, though its share is less."""
+    """One thread runs, and there may be eight: the Calls of one client have more started."""
     def running() -> int:
         return int(pair.server.output("pgrep -xc nfsd"))
 

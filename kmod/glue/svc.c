@@ -3,6 +3,7 @@
 #include <linux/sunrpc/addr.h>
 #include <linux/sunrpc/clnt.h>
 #include <linux/sunrpc/svc_xprt.h>
+#include <linux/version.h>
 
 #include "kernel/glue.h"
 
@@ -36,6 +37,15 @@ void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *addre
 	svc_xprt_set_remote(xprt, address, length_of(address));
 	rpc_set_port((struct sockaddr *)&xprt->xpt_remote, 0);
 	snprintf(xprt->xpt_remotebuf, sizeof(xprt->xpt_remotebuf), "%pISc", &xprt->xpt_remote);
+}
+
+bool rpcordma_svc_may_start_threads(const struct svc_serv *server)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+	return READ_ONCE(server->sv_nrthreads) < svc_serv_maxthreads(server);
+#else
+	return false;
+#endif
 }
 
 void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *from)

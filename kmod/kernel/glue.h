@@ -129,6 +129,8 @@ void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct svc_xprt_class *xp
 /* For what the listener accepts. */
 void rpcordma_svc_init_connection(struct svc_xprt *xprt, struct svc_xprt *listener);
 void rpcordma_svc_set_local(struct svc_xprt *xprt, const struct sockaddr *address);
+/* Whether the service starts more threads when Calls find none idle: kernels before 7.3 never do. */
+bool rpcordma_svc_may_start_threads(const struct svc_serv *server);
 /* Without the port. */
 void rpcordma_svc_set_remote(struct svc_xprt *xprt, const struct sockaddr *address);
 

@@ -81,13 +81,16 @@ Backlog::Work Backlog::next() noexcept
 	return work;
 }
 
-/* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. */
+/* Whether a thread is to come: not where there is nothing to do, nor where as many as the connection's share work for it. sunrpc
+ * starts more threads only where Calls find none idle: until as many run as there may be, the share is all of them. */
 bool Backlog::wants_thread() noexcept
 {
 	if (arrived_.empty() && pulled_.empty() && (waiting_.empty() || !may_read()))
 		return false;
-	lacks_thread_ = threads_ >= share_of(kernel::read_once(field::svc_serv::sv_nrthreads(
-					    field::svc_xprt::xpt_server(connection_.xprt()))));
+	svc_serv *const service = field::svc_xprt::xpt_server(connection_.xprt());
+	const std::uint32_t running = kernel::read_once(field::svc_serv::sv_nrthreads(service));
+	lacks_thread_ = threads_ >= share_of(running) &&
+			(threads_ >= running || !rpcordma_svc_may_start_threads(service));
 	return !lacks_thread_;
 }
 

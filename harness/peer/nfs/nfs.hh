@@ -74,7 +74,8 @@ struct Session {
 	std::uint32_t callback_program = CALLBACK_PROGRAM;
 };
 
-[[nodiscard]] NfsCall exchange_id(std::uint32_t xid, const std::string &owner);
+/// An owner that comes with another @life than before has lost its state: with CREATE_SESSION the server lets go of it.
+[[nodiscard]] NfsCall exchange_id(std::uint32_t xid, const std::string &owner, std::uint64_t life = 0);
 /// Fills in the session from the Reply of EXCHANGE_ID; then from that of CREATE_SESSION.
 void take_exchange_id(Session &session, ByteView reply);
 [[nodiscard]] NfsCall create_session(std::uint32_t xid, Session &session, bool backchannel);

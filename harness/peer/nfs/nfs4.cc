@@ -365,12 +365,12 @@ Item write_write(XdrWriter &xdr, std::uint64_t offset, ByteView data)
 
 } // namespace
 
-NfsCall exchange_id(std::uint32_t xid, const std::string &owner)
+NfsCall exchange_id(std::uint32_t xid, const std::string &owner, std::uint64_t life)
 {
 	constexpr std::size_t IMPLEMENTATION = 2 * LONGEST_OPAQUE + 3 * WORD;
 	XdrWriter xdr = begin_compound(xid, 1);
 	xdr.u32(OP_EXCHANGE_ID);
-	xdr.u64(0); // the verifier: an owner has one life
+	xdr.u64(life); // the verifier
 	xdr.string(owner);
 	xdr.u32(0); // flags
 	xdr.u32(0); // SP4_NONE

@@ -151,6 +151,7 @@ Export::~Export()
 void Export::remove_all()
 try {
 	Client client(target_, patience_);
+	end_opens(client);
 	if (!many.empty())
 		for (unsigned i = 0; i < ENTRIES; i++)
 			client.call(nfs3::remove(client.next_xid(), many, entry_name(i)));
@@ -164,6 +165,21 @@ try {
 	client.call(nfs3::rmdir(client.next_xid(), root_, name));
 } catch (const std::runtime_error &) {
 	return;
+}
+
+// The opens and delegations of a case may have outlived its connection. Where a server does not let them go, there is more to
+// be removed all the same.
+void Export::end_opens(Client &client)
+{
+	constexpr std::uint64_t ANOTHER_LIFE = 1;
+	for (const std::string &owner : owners_) {
+		const Reply reply = client.call(nfs4::exchange_id(client.next_xid(), owner, ANOTHER_LIFE));
+		if (!reply.result.accepted || reply.result.rpc_status != RPC_SUCCESS || reply.result.status != 0)
+			continue;
+		nfs4::Session session;
+		nfs4::take_exchange_id(session, reply.stream);
+		client.call(nfs4::create_session(client.next_xid(), session, false));
+	}
 }
 
 std::optional<std::string> Export::health()
@@ -184,6 +200,11 @@ std::optional<std::string> Export::health()
 		return error.what();
 	}
 	return std::nullopt;
+}
+
+void Export::opened_by(const std::string &owner)
+{
+	owners_.insert(owner);
 }
 
 std::string Export::make_file()

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -53,6 +54,9 @@ class Export {
 
 	/// Makes one more file, which goes with the directory; its name.
 	[[nodiscard]] std::string make_file();
+	/// A client of version 4 opens such a file, under this name. What it holds then keeps the file from being removed until
+	/// the server is told that the client has lost it.
+	void opened_by(const std::string &owner);
 
 	/// The first bytes of the scratch file, on a connection of their own.
 	[[nodiscard]] Bytes scratch_content(std::size_t length);
@@ -63,6 +67,7 @@ class Export {
 
 	void make_directory(Client &client);
 	void fill(Client &client);
+	void end_opens(Client &client);
 	void remove_all();
 
 	Target target_;
@@ -70,6 +75,7 @@ class Export {
 	FileHandle root_;
 	unsigned checks_ = 0;
 	unsigned made_ = 0;
+	std::set<std::string> owners_;
 };
 
 /// The handle of what the target exports: its own, or what its mount daemon says. A server that cannot be reached is

@@ -33,6 +33,7 @@ struct Link {
 	std::optional<Decoded> reverse_call;
 	Bytes reverse_stream;
 	nfs4::Session session;
+	std::string owner;
 	bool has_session = false;
 	/// From when CREATE_SESSION is sent: what it asks for may come before its Reply.
 	bool has_backchannel = false;

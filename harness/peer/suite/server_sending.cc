@@ -117,6 +117,7 @@ NfsCall Run::call_of_version_4(const Words &words)
 		return nfs4::readlink(next_xid(), session, server_.link);
 	if (what == "open") {
 		delegated_.push_back({server_.make_file(), {}, {}});
+		server_.opened_by(here.owner);
 		return nfs4::open(next_xid(), session, server_.directory, delegated_.back().name);
 	}
 	if (what == "return") {
@@ -146,8 +147,9 @@ void Run::make_session(Link &here)
 			throw Violation(call.name + " failed with NFS status " + std::to_string(reply.result.status));
 		return reply.stream;
 	};
-	nfs4::take_exchange_id(here.session,
-			       carry(nfs4::exchange_id(next_xid(), "rpcordma-peer " + std::to_string(xid_))));
+	const std::uint32_t xid = next_xid();
+	here.owner = "rpcordma-peer " + std::to_string(xid);
+	nfs4::take_exchange_id(here.session, carry(nfs4::exchange_id(xid, here.owner)));
 	here.has_backchannel = !here.forward_only;
 	nfs4::take_create_session(here.session,
 				  carry(nfs4::create_session(next_xid(), here.session, !here.forward_only)));

@@ -17,6 +17,13 @@ def left_on_the_server(solo: Solo) -> str:
     return solo.guest.output(f"ls -d {EXPORT}/rpcordma-peer-* 2>/dev/null; true").strip()
 
 
+@pytest.mark.parametrize("case", ["reverse-call-vanish", "reverse-call"])
+def test_files_that_a_case_has_left_open_are_removed(solo: Solo, peer: Peer, case: str) -> None:
+    """Though the server would keep them for the client, which has gone without a word."""
+    peer.run("conform", f"{solo.ADDRESS}:{PORT}", "--path", EXPORT, "--only", f"server/{case}")
+    assert left_on_the_server(solo) == ""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_run_against_a_server_ends_in_order(solo: Solo, peer: Peer, number: signal.Signals) -> None:
     """The reports have what was tested, and nothing is left on the server."""
