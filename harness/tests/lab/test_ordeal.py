@@ -166,11 +166,12 @@ def test_the_longest_gap_reaches_into_the_span() -> None:
 
 def a_record(seed: int, outcome: str = records.PASSED, minutes: float = 8.0) -> Record:
     """A run with three faults."""
-    return Record(seed, CELL, "abc", "2026-01-02 03:04:05", minutes, outcome, [
+    return Record(seed, CELL, "abc", "2026-01-02 03:04:05", minutes, outcome, faults=[
         Happened(1, "blackout", "dark", 1, 100.0, 5.0, 2.0, 7.0),
         Happened(2, "client-disconnect", "3 disconnects", 3, 110.0, 5.0, 2.0, 1.0),
         Happened(3, "client-disconnect", "4 disconnects", 4, 120.0, 5.0, 2.0, 1.5)],
-        {"steps": 100, "replayed": 1, "rounds": 9}, [{"calls": 100.0, "mebibytes": 1.0}] * 2, [(90, 500, 600)])
+        work={"steps": 100, "replayed": 1, "rounds": 9}, throughput=[{"calls": 100.0, "mebibytes": 1.0}] * 2,
+        memory=[(90, 500, 600)])
 
 
 def test_the_log_keeps_counts_and_longest_stalls(tmp_path: Path) -> None:
