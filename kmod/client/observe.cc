@@ -33,6 +33,7 @@ void Transport::observe(rpcordma_connection &to) noexcept
 {
 	const wire::Version version = negotiator_.version();
 	to.valid = RPCORDMA_OBSERVED | RPCORDMA_OBSERVED_REQUESTER;
+	to.role = role();
 	to.xprt_id = field::rpc_xprt::id(xprt_);
 	to.remote = verbs::address_of(peer());
 	connector_.observe(to, version);

@@ -12,6 +12,7 @@ void Connection::observe(rpcordma_connection &to) noexcept
 {
 	const std::uint64_t since = established_at_.read();
 	to.valid = RPCORDMA_OBSERVED | RPCORDMA_OBSERVED_CONNECTED;
+	to.role = role();
 	to.state = is_ending() || endpoint_->is_lost() ? RPCORDMA_STATE_ENDING :
 		   since != 0			       ? RPCORDMA_STATE_CONNECTED :
 							 RPCORDMA_STATE_CONNECTING;

@@ -44,7 +44,7 @@ template <typename Record> class Observed : public kernel::ListNode<Observed<Rec
 	[[nodiscard]] net *network() const noexcept { return network_; }
 	[[nodiscard]] rpcordma_role role() const noexcept { return role_; }
 
-	/* Says how it stands: all but the id and the role. Context: a lock that is taken outside of all others of ours; does not
+	/* Says how it stands: all but the id. Context: a lock that is taken outside of all others of ours; does not
 	 * sleep. */
 	virtual void observe(Record &to) noexcept = 0;
 
