@@ -38,8 +38,10 @@ def warnings(status: Record) -> Iterator[str]:
         yield "the in-tree module rpcrdma is loaded: unmount, stop nfsd, rmmod rpcrdma, modprobe rpcordma"
     elif not status["module"]:
         yield "the module rpcordma is not loaded: modprobe rpcordma"
+    running = status["module"]["kernel"] if status["module"] else None
     for release, is_there in status["kernels"].items():
-        if not is_there:
+        # The module may have been loaded by hand.
+        if not is_there and release != running:
             yield (f"kernel {release} lacks the module: apt install linux-headers-{release}, "
                    f"then dkms autoinstall -k {release}")
     if not status["devices"]:

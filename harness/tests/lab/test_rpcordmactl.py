@@ -166,6 +166,7 @@ def test_warnings(changes: dict[str, Any], warning: str) -> None:
             "devices": [{"device": "rxe0", "registers": True}],
             "connections": [connection(call_threshold=16384), connection(version=2), responder()]}
     assert not list(status.warnings(well))
+    assert not list(status.warnings({**well, "kernels": {"6.12": False}})), "it was loaded by hand"
     said, = status.warnings({**well, **changes})
     assert said.startswith(warning)
 
