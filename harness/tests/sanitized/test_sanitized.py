@@ -2,7 +2,8 @@
 """Our client and our server with each other, in a kernel that sees what goes wrong in memory."""
 
 import pytest
-from work import BYTES, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io, wait_for_round
+from work import (BYTES, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io,
+                  wait_for_round)
 
 from lab.solo import Solo
 
