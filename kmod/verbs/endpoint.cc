@@ -191,7 +191,7 @@ void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connectio
 	to.local = address_of(id.source());
 	__builtin_memcpy(to.device, id.device_name(), sizeof(to.device));
 	to.port = id.port();
-	to.queue_pair = id.queue_pair_number();
+	to.queue_pair = endpoint.queue_pair_number();
 	to.call_threshold = thresholds.call;
 	to.reply_threshold = thresholds.reply;
 	to.remote_invalidation = endpoint.agreement().remote_invalidation;

@@ -125,6 +125,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* To whom, by which device. */
 	[[nodiscard]] const Identifier &id() const noexcept { return id_; }
 	[[nodiscard]] const proto::Agreement &agreement() const noexcept { return id_.agreement(); }
+	[[nodiscard]] u32 queue_pair_number() const noexcept { return queues_.queue_pair_number(); }
 	[[nodiscard]] const Capacity &capacity() const noexcept { return capacity_; }
 	[[nodiscard]] ReceiveQueue &receives() noexcept { return queues_.receives(); }
 	[[nodiscard]] SendQueue &sends() noexcept { return queues_.sends(); }

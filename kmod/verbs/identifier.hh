@@ -86,8 +86,6 @@ class Identifier {
 	[[nodiscard]] ib_device *device() const noexcept { return kernel::field::rdma_cm_id::device(id_); }
 	[[nodiscard]] const char *device_name() const noexcept { return kernel::field::ib_device::name(device()); }
 	[[nodiscard]] ib_qp *queue_pair() const noexcept { return kernel::field::rdma_cm_id::qp(id_); }
-	/* The number that others know the queue pair by. */
-	[[nodiscard]] u32 queue_pair_number() const noexcept { return kernel::field::ib_qp::qp_num(queue_pair()); }
 	[[nodiscard]] u32 port() const noexcept { return kernel::field::rdma_cm_id::port_num(id_); }
 	[[nodiscard]] const sockaddr *source() const noexcept
 	{
