@@ -17,7 +17,7 @@ out := $(CURDIR)/build/$(KVER)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
-	check-peer check-foreign check-install check-packages bench fuzz lint format vm compile_commands.json clean help
+	check-peer check-foreign check-install check-packages bench ordeal fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/; with ARCH=arm64
 ##                        and KVER= or KDIR= for a kernel of arm64, on another machine
@@ -134,6 +134,13 @@ check-packages:
 bench:
 	@scripts/setup build lab
 	@scripts/bench
+
+## make ordeal            NFS under faults for HOURS=n or MINUTES=n, every byte verified (SEED=n; RESUME=1: behind what the log has)
+ordeal:
+	@scripts/setup build lab peer root
+	@scripts/root 13
+	@scripts/ordeal $(if $(HOURS),--hours $(HOURS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(filter-out 0,$(RESUME)),--resume)
 
 ## make fuzz              the fuzzers alone, SECONDS=n for each
 fuzz:

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The short form of the ordeal: see Documentation/ordeal.rst."""
+
+import pytest
+
+from lab import Pair
+from ordeal.record import tested_commit
+from ordeal.run import Run, new_record
+from ordeal.schedule import Cell
+
+SEED = 20
+# Of faults: what comes before the first and after the last takes another minute.
+SECONDS = 90
+
+
+@pytest.mark.about("both together")
+@pytest.mark.versions("4.2")
+@pytest.mark.last
+def test_verified_load_goes_on_under_faults(pair: Pair, version: str) -> None:
+    """Faults that a seed chooses; nothing is lost, wrong or left over."""
+    cell = Cell(pair.server.kernel.series, pair.client.kernel.series, version, "2", "ext4")
+    record = new_record(SEED, cell, tested_commit())
+    Run(pair, record, print).endure(SECONDS)
+    assert len(record.faults) >= 3
