@@ -4,7 +4,7 @@
 import pytest
 
 from lab import Pair
-from ordeal.record import tested_commit
+from ordeal.record import commit_under_test
 from ordeal.run import Run, new_record
 from ordeal.schedule import Cell
 
@@ -19,6 +19,6 @@ SECONDS = 90
 def test_verified_load_goes_on_under_faults(pair: Pair, version: str) -> None:
     """Faults that a seed chooses; nothing is lost, wrong or left over."""
     cell = Cell(pair.server.kernel.series, pair.client.kernel.series, version, "2", "ext4")
-    record = new_record(SEED, cell, tested_commit())
+    record = new_record(SEED, cell, commit_under_test())
     Run(pair, record, print).endure(SECONDS)
     assert len(record.faults) >= 3
