@@ -10,7 +10,9 @@ from ordeal.schedule import Cell
 
 SEED = 20
 # Of faults: what comes before the first and after the last takes another minute.
-SECONDS = 90
+SECONDS = 60
+# On a slow machine these take longer.
+LEAST_FAULTS = 3
 
 
 @pytest.mark.about("both together")
@@ -20,5 +22,5 @@ def test_verified_load_goes_on_under_faults(pair: Pair, version: str) -> None:
     """Faults that a seed chooses; nothing is lost, wrong or left over."""
     cell = Cell(pair.server.kernel.series, pair.client.kernel.series, version, "2", "ext4")
     record = new_record(SEED, cell, commit_under_test())
-    Run(pair, record, print).endure(SECONDS)
-    assert len(record.faults) >= 3
+    Run(pair, record, print).endure(SECONDS, least=LEAST_FAULTS)
+    assert len(record.faults) >= LEAST_FAULTS
