@@ -162,10 +162,10 @@ format:
 	@scripts/setup lint
 	@scripts/lint reformat
 
-## make vm                a shell in a virtual machine with the module loaded
+## make vm                a shell in a virtual machine with the module loaded (VM='--mount 4.2': options of scripts/vm shell)
 vm:
 	@scripts/setup build lab
-	@scripts/vm shell
+	@scripts/vm shell $(VM)
 
 ## make compile_commands.json   what clangd wants to know (KVER=)
 compile_commands.json: all
