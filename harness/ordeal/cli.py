@@ -85,7 +85,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def do_runs(arguments: argparse.Namespace) -> int:
     """One run after the other, until the time is over or one fails."""
     seed, left = begin_of(arguments, records.read())
-    commit = records.tested_commit()
+    commit = records.commit_under_test()
     done = 0
     while left > 0:
         cell = Cell.of(seed, **{name: getattr(arguments, name) for name in vars(Cell.of(seed))})

@@ -204,19 +204,21 @@ def module_reloaded(pair: Pair, _draw: random.Random) -> Done:
 def allocations_fail(pair: Pair, draw: random.Random) -> Done:
     """Some allocations of our module fail at one end, while connections are made."""
     guest, function = either(pair, draw), draw.choice(ALLOCATORS)
-    return failing_while_connecting(pair, draw, guest, function)
+    return failing_while_connecting(pair, guest, function, draw.randint(1, 9), draw.choice((1, 1, 3, 10)))
 
 
 @kind("verbs-fail", 60)
 def verbs_fail(pair: Pair, draw: random.Random) -> Done:
     """Some calls of the verbs or of the connection manager fail at one end, while connections are made."""
     guest = either(pair, draw)
-    return failing_while_connecting(pair, draw, guest, draw.choice(VERBS[guest.name]))
+    # Most of them are called once for a connection.
+    function = draw.choice(VERBS[guest.name])
+    return failing_while_connecting(pair, guest, function, draw.randint(1, 9), draw.randint(1, 2))
 
 
-def failing_while_connecting(pair: Pair, draw: random.Random, guest: Guest, function: str) -> Done:
+def failing_while_connecting(pair: Pair, guest: Guest, function: str, times: int, every: int) -> Done:
     """Breaks the connection, and has a function fail until there is one again, and then another time."""
-    with failing_function(guest, function, draw.randint(1, 9), draw.choice((1, 1, 3, 10))) as failed:
+    with failing_function(guest, function, times, every) as failed:
         pair.client.run(guest_python("disconnect.py", 2), timeout=2 * DISCONNECT_SECONDS)
         count = failed()
     return Done(f"{function} failed {count} times in the {guest.name}", count)

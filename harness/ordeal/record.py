@@ -99,7 +99,7 @@ def read(log: Path = LOG) -> list[Line]:
     return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()][1:]
 
 
-def tested_commit() -> str:
+def commit_under_test() -> str:
     """The commit of the checkout, with a + where something other than the log has been changed since."""
     def git(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(["git", *words], cwd=CHECKOUT, capture_output=True, text=True, check=False)
