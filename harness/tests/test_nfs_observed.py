@@ -45,19 +45,21 @@ for line in sys.argv[2:]:
         status = main()
     print(json.dumps([line, status, output.getvalue()]))
 """
-LINE_UP = 60
+# Seconds for one look, in a guest that has little of its processor.
+PATIENCE = 120
+MANY = 16
 
 
 def observe(guest: Guest, *files: str) -> Record:
     """All records of a guest, and files that were the same before and after they were read."""
-    found: Record = json.loads(guest.output(guest_python("observe.py", *files), timeout=LINE_UP))
+    found: Record = json.loads(guest.output(guest_python("observe.py", *files), timeout=PATIENCE))
     return found
 
 
 def run_commands(guest: Guest, *lines: str) -> dict[str, str]:
     """What rpcordmactl prints for each of these command lines. Each must succeed."""
     words = " ".join(f"'{line}'" for line in lines)
-    shown = guest.output(f"/usr/bin/python3 -B -c '{COMMANDS}' {CHECKOUT}/harness/ctl {words}", timeout=2 * LINE_UP)
+    shown = guest.output(f"/usr/bin/python3 -B -c '{COMMANDS}' {CHECKOUT}/harness/ctl {words}", timeout=2 * PATIENCE)
     results = [json.loads(line) for line in shown.splitlines()]
     assert [status for _, status, _ in results] == [0] * len(lines), shown
     return {line: output for line, _, output in results}
@@ -68,7 +70,7 @@ def monitored(*guests: Guest) -> Iterator[list[Process]]:
     """rpcordmactl monitor in each, from before the block on."""
     processes = [guest.spawn(f"{PROGRAM} -j monitor") for guest in guests]
     for process in processes:
-        process.expect("rpcordmactl: listening", LINE_UP)
+        process.expect("rpcordmactl: listening", PATIENCE)
     yield processes
     for process in processes:
         process.kill()
@@ -215,21 +217,20 @@ def test_connections_come_and_go_while_they_are_dumped(pair: Pair, version: str)
         guest.run(f"rm -f {stop}")
     dumping = [guest.spawn(guest_python("observe.py", "--until", stop)) for guest in pair.guests]
     for process in dumping:
-        process.expect("dumping", LINE_UP)
+        process.expect("dumping", PATIENCE)
     with mounted(pair, version), verified_io(pair.client):
-        pair.client.run(guest_python("disconnect.py", 5), timeout=300)
+        pair.client.run(guest_python("disconnect.py", 3), timeout=300)
     for _ in range(2):
-        with mounted(pair, version, options="nconnect=16"):
-            pair.client.run("echo file >/mnt/file && sync /mnt/file && ls /mnt && rm /mnt/file")
-            for guest in pair.guests:
-                found = json.loads(guest.output(guest_python("observe.py")))["connection"]
-                assert len(found) >= 16
-    for process, guest in zip(dumping, pair.guests):
+        with mounted(pair, version, options=f"nconnect={MANY}"):
+            pair.client.run("for n in $(seq 32); do echo $n >/mnt/observed-$n; done; rm /mnt/observed-*")
+            assert len(observe(pair.client)["connection"]) == MANY
+    # A transport connects when it has something to send.
+    for process, guest, least in zip(dumping, pair.guests, (MANY // 2, MANY)):
         guest.run(f"touch {stop}")
-        result = process.wait(LINE_UP)
+        result = process.wait(PATIENCE)
         assert result.status == 0, result.stdout
         done = json.loads(result.stdout.splitlines()[-1])
-        assert done["dumps"] > 10 and done["connections"] >= 16 and done["parts"] >= 3, done
+        assert done["dumps"] > 10 and done["connections"] >= least and done["parts"] >= 2, done
 
 
 def test_only_who_may_sees_connections(pair: Pair, version: str) -> None:
