@@ -49,4 +49,4 @@ def draw(source: Path, target: Path) -> None:
     # Files in the project say what they may be used for.
     text = target.read_text(encoding="utf-8")
     notice = "<!-- SPDX-License-Identifier: GPL-2.0-only -->\n"
-    target.write_text(text.replace("<svg", notice + "<svg", 1), encoding="utf-8")
+    target.write_text(text.replace("<!DOCTYPE", notice + "<!DOCTYPE", 1), encoding="utf-8")
