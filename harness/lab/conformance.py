@@ -11,7 +11,7 @@ from pathlib import Path
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.guest import Guest
 from lab.kernel_log import COMPLAINT, KernelMessage, complaints_in
-from lab.nfs import OURS, PORT
+from lab.nfs import OURS, PORT, STOCK
 from lab.paths import CHECKOUT
 from lab.peer import Peer
 from lab.solo import Solo
@@ -85,7 +85,7 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     strict = ["--strict"] if solo.transport == OURS else []
     process = Peer(guest).spawn(
         "conform", *arguments_of(solo, side), *options, *strict, "--mark", "/dev/kmsg", "--json-lines",
-        "--patience", str(patience * slow),
+        "--patience", str(patience * slow), "--name", name_of(solo),
         "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
     outcome = Outcome()
     try:
@@ -110,6 +110,21 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
             report = REPORTS / f"{side}{label}-{guest.kernel.series}-{solo.transport}.{kind}"
             report.write_text(guest.read(file), encoding="utf-8")
     return outcome
+
+
+def check_schema(report: dict) -> None:
+    """Fails unless this is a report as its schema has it, where there is python3-jsonschema, as on Debian 12."""
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    schema = json.loads((CHECKOUT / "harness" / "peer" / "report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(report)
+
+
+def name_of(solo: Solo) -> str:
+    """What reports call the implementation in that machine."""
+    return f"{'in-tree' if solo.transport == STOCK else solo.transport}, Linux {solo.guest.kernel.series}"
 
 
 def last_words(guest: Guest) -> str:

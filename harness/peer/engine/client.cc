@@ -48,9 +48,20 @@ Reply Client::call(const NfsCall &call, Style style)
 			throw Violation("no Reply came to " + call.name);
 		const Message &message = std::get<Message>(event);
 		// Calls in the reverse direction have an XID of their own (RFC 8167, 5.1).
-		if (XdrReader(message.bytes).u32("rdma_xid") == transaction.frame().header.xid)
-			return transaction.judge(message);
+		if (XdrReader(message.bytes).u32("rdma_xid") != transaction.frame().header.xid)
+			continue;
+		Reply reply = transaction.judge(message);
+		granted_ = reply.header.credits;
+		return reply;
 	}
+}
+
+Encounter Client::encounter() const
+{
+	return {.device = connection_.device(),
+		.announced = find_private_data(connection_.private_data()),
+		.agreement = agreement_,
+		.credits = granted_};
 }
 
 } // namespace peer

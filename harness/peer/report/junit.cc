@@ -6,6 +6,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "report/setup.hh"
 #include "report/text.hh"
 
 namespace peer {
@@ -81,6 +82,8 @@ void write_case(std::ostream &out, const CaseResult &result, const Report &repor
 	out << "      <system-out>" << escape_markup(result.level + ": " + result.title) << '\n';
 	for (const std::string &line : result.trace)
 		out << escape_markup(line) << '\n';
+	if (!result.command.empty())
+		out << escape_markup(result.command) << '\n';
 	out << "</system-out>\n    </testcase>\n";
 }
 
@@ -92,7 +95,11 @@ void write_junit(std::ostream &out, const Report &report)
 	    << attribute("name", "rpcordma-peer." + report.role) << counts(report)
 	    << attribute("timestamp", report.started) << ">\n    <properties>\n";
 	write_property(out, "device", report.device);
+	if (!report.name.empty())
+		write_property(out, "name", report.name);
 	write_property(out, "peer-version", report.peer_version);
+	for (const Fact &fact : facts_of(report))
+		write_property(out, fact.name, fact.value);
 	write_property(out, "verdict", report.verdict());
 	if (!report.interrupted.empty())
 		write_property(out, "interrupted", report.interrupted);

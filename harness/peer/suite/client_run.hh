@@ -66,6 +66,9 @@ class Suite {
 
 	bool take_call(ArrivedCall &call);
 
+	// Tells of the client, once.
+	void meet(const ArrivedCall &call);
+
 	std::size_t held_count() const { return held_ ? 1 + held_beside_.size() : 0; }
 
 	bool take_request(Request &request);
@@ -278,6 +281,7 @@ class Suite {
 
 	ListenSettings settings_;
 	ClientHooks hooks_;
+	bool has_met_ = false;
 	std::vector<Instance> instances_;
 	Tree tree_;
 	Service service_;

@@ -6,16 +6,25 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/specification.hh"
+
 namespace peer {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Nothing is null.
+Json text_or_null(const std::string &text)
+{
+	return text.empty() ? Json() : Json(text);
+}
+
 Json json_of(const CaseResult &result)
 {
 	return {{"name", result.name},
 		{"section", result.section},
+		{"url", text_or_null(url_of(section_identifier(result.section)))},
 		{"level", result.level},
 		{"title", result.title},
 		{"requirements", result.requirements},
@@ -24,7 +33,8 @@ Json json_of(const CaseResult &result)
 		{"came", result.came},
 		{"trace", result.trace},
 		{"seconds", result.seconds},
-		{"in_order", result.in_order}};
+		{"in_order", result.in_order},
+		{"command", text_or_null(result.command)}};
 }
 
 Json json_of(const Requirement &requirement, const Report &report)
@@ -33,12 +43,44 @@ Json json_of(const Requirement &requirement, const Report &report)
 	for (const CaseResult *const result : report.results_for(requirement))
 		cases.push_back(result->name);
 	return {{"identifier", requirement.identifier},
+		{"url", text_or_null(url_of(requirement.identifier))},
 		{"level", requirement.level},
 		{"who", requirement.who},
 		{"seen", requirement.seen},
 		{"what", requirement.what},
-		{"same_as", requirement.same_as.empty() ? Json() : Json(requirement.same_as)},
+		{"same_as", text_or_null(requirement.same_as)},
 		{"cases", std::move(cases)}};
+}
+
+Json json_of(const Tester &tester)
+{
+	return {{"kernel", text_or_null(tester.kernel)},
+		{"device", text_or_null(tester.device)},
+		{"driver", text_or_null(tester.driver)},
+		{"firmware", text_or_null(tester.firmware)},
+		{"transport", text_or_null(tester.transport)}};
+}
+
+Json json_of(const Terms &terms)
+{
+	Json announced;
+	if (terms.announced)
+		announced = {{"send_size", terms.announced->send_size},
+			     {"receive_size", terms.announced->receive_size},
+			     {"remote_invalidation", terms.announced->remote_invalidation}};
+	return {{"announced", std::move(announced)},
+		{"call_threshold", terms.call_threshold},
+		{"reply_threshold", terms.reply_threshold},
+		{"credits", terms.credits}};
+}
+
+Json json_of(const RunSettings &settings)
+{
+	return {{"arguments", settings.arguments},
+		{"strict", settings.strict},
+		{"protocol", settings.protocol},
+		{"repeat", settings.repeat},
+		{"patience", settings.patience}};
 }
 
 Json levels_of(const Report &report)
@@ -65,12 +107,18 @@ void write_json_line(std::ostream &out, const CaseResult &result)
 
 void write_json(std::ostream &out, const Report &report)
 {
-	Json json = {{"role", report.role},
+	Json json = {{"format", FORMAT},
+		     {"format_version", FORMAT_VERSION},
+		     {"role", report.role},
 		     {"device", report.device},
+		     {"name", text_or_null(report.name)},
 		     {"started", report.started},
 		     {"peer_version", report.peer_version},
+		     {"tester", json_of(report.tester)},
+		     {"terms", report.terms ? json_of(*report.terms) : Json()},
+		     {"settings", json_of(report.settings)},
 		     {"planned", report.planned},
-		     {"interrupted", report.interrupted.empty() ? Json() : Json(report.interrupted)},
+		     {"interrupted", text_or_null(report.interrupted)},
 		     {"conforms", report.conforms() ? Json(*report.conforms()) : Json()},
 		     {"levels", levels_of(report)},
 		     {"passed", report.count(Outcome::passed)},
