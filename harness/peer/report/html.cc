@@ -12,6 +12,7 @@
 #include "report/natural_order.hh"
 #include "report/page.hh"
 #include "report/setup.hh"
+#include "report/side_by_side.hh"
 #include "report/specification.hh"
 #include "report/text.hh"
 
@@ -32,6 +33,10 @@ details[open] { background: var(--raised); }
 summary { display: grid; grid-template-columns: 5rem 6.5rem minmax(10rem, 18rem) 1fr; gap: .8rem;
 	padding: .35rem .5rem; cursor: pointer; }
 summary code { overflow-wrap: anywhere; }
+.compared { width: auto; margin-top: .6rem; }
+.compared td { overflow-wrap: anywhere; } .compared code { white-space: pre-wrap; }
+.compared tr.differs td:first-child { color: var(--failed); font-weight: bold; }
+mark { padding: 0 .1rem; border-radius: 2px; color: var(--page); background: var(--failed); }
 .body { padding: 0 .7rem .9rem; }
 td:first-child, td:nth-child(2) { white-space: nowrap; }
 @media (max-width: 45rem) { summary { grid-template-columns: 5rem 1fr; } }
@@ -217,6 +222,7 @@ void write_case(std::ostream &out, const CaseResult &result, const Report &repor
 	    << escape_markup(result.title) << "</span></summary>\n<div class=\"body\">\n";
 	write_part(out, "Expected", result.expected);
 	write_part(out, result.outcome == Outcome::skipped ? "Why it was skipped" : "Came", result.came);
+	write_side_by_side_html(out, result.comparison);
 	write_part(out, "Messages", joined(result.trace));
 	write_requirement_links(out, result, report);
 	write_part(out, "To run it alone", result.command);

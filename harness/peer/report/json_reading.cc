@@ -27,6 +27,17 @@ Outcome outcome_called(const std::string &name)
 	throw ScriptError("'" + name + "' is no outcome");
 }
 
+Comparison comparison_of(const json &from)
+{
+	Comparison rows;
+	for (const json &row : from)
+		rows.push_back({.what = row.at("what"),
+				.expected = row.at("expected"),
+				.came = row.at("came"),
+				.differs = row.at("differs")});
+	return rows;
+}
+
 CaseResult result_of(const json &from)
 {
 	return {.name = from.at("name"),
@@ -37,6 +48,7 @@ CaseResult result_of(const json &from)
 		.outcome = outcome_called(from.at("outcome")),
 		.expected = from.at("expected"),
 		.came = from.at("came"),
+		.comparison = comparison_of(from.at("comparison")),
 		.trace = from.at("trace"),
 		.seconds = from.at("seconds"),
 		.in_order = from.at("in_order"),

@@ -77,6 +77,7 @@ Report full()
 					  .outcome = outcome,
 					  .expected = "this",
 					  .came = "that",
+					  .comparison = {{"credits", "1", "0", true}, {"type", "MSG", "MSG", false}},
 					  .trace = {"-> MSG", "<- MSG"},
 					  .seconds = 1.5,
 					  .in_order = false,

@@ -20,6 +20,15 @@ Json text_or_null(const std::string &text)
 	return text.empty() ? Json() : Json(text);
 }
 
+Json json_of(const Comparison &comparison)
+{
+	Json rows = Json::array();
+	for (const Compared &row : comparison)
+		rows.push_back(
+			{{"what", row.what}, {"expected", row.expected}, {"came", row.came}, {"differs", row.differs}});
+	return rows;
+}
+
 Json json_of(const CaseResult &result)
 {
 	return {{"name", result.name},
@@ -31,6 +40,7 @@ Json json_of(const CaseResult &result)
 		{"outcome", name_of(result.outcome)},
 		{"expected", result.expected},
 		{"came", result.came},
+		{"comparison", json_of(result.comparison)},
 		{"trace", result.trace},
 		{"seconds", result.seconds},
 		{"in_order", result.in_order},

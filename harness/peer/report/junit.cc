@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "report/setup.hh"
+#include "report/side_by_side.hh"
 #include "report/text.hh"
 
 namespace peer {
@@ -66,11 +67,14 @@ std::string class_of(const CaseResult &result, const Report &report)
 
 void write_outcome(std::ostream &out, const CaseResult &result)
 {
-	if (result.outcome == Outcome::failed)
+	if (result.outcome == Outcome::failed) {
+		std::ostringstream both;
+		write_side_by_side(both, result.comparison, "");
 		out << "      <failure" << attribute("message", result.came) << attribute("type", result.level)
 		    << ">expected: " << escape_markup(result.expected) << "\ncame: " << escape_markup(result.came)
-		    << "</failure>\n";
-	else if (result.outcome == Outcome::skipped)
+		    << '\n'
+		    << escape_markup(both.str()) << "</failure>\n";
+	} else if (result.outcome == Outcome::skipped)
 		out << "      <skipped" << attribute("message", result.came) << "/>\n";
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "language/comparison.hh"
 #include "report/level.hh"
 #include "report/requirement.hh"
 
@@ -38,6 +39,7 @@ struct CaseResult {
 	Outcome outcome = Outcome::failed;
 	std::string expected;
 	std::string came; // what came instead, or also
+	Comparison comparison; // of both, where a check of a failed case knows both
 	std::vector<std::string> trace; // the messages of the case, a line each, oldest first
 	double seconds = 0;
 	bool in_order = true; // whether the device under test served well afterwards, or worked on

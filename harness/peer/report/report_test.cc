@@ -54,6 +54,7 @@ Report example()
 				  .outcome = Outcome::failed,
 				  .expected = "three bytes\nand no more",
 				  .came = HOSTILE,
+				  .comparison = {{"padding", "none", HOSTILE, true}},
 				  .trace = {HOSTILE},
 				  .seconds = 1.5,
 				  .command = "rpcordma-peer conform 10.9.0.1 --only server/padding --trace"});
@@ -350,6 +351,7 @@ TEST(Table, HasARowForEachCaseAndWhatCameBelowFailedOnes)
 	EXPECT_NE(table.find("        expected  three bytes\n                  and no more\n        came      </pre>"),
 		  std::string::npos)
 		<< table;
+	EXPECT_NE(table.find("                ! padding  none      </pre>"), std::string::npos) << table;
 	EXPECT_NE(table.find("        why       the device has no memory windows\n"), std::string::npos) << table;
 	EXPECT_NE(table.find("\n1 passed, 1 failed, 1 skipped\n"), std::string::npos) << table;
 	EXPECT_EQ(table.find("ERR_VERS 1 1"), std::string::npos) << table;
@@ -484,6 +486,7 @@ TEST(Junit, HasCountsAndFailures)
 			     "time=\"1.500\">\n      <failure message=\"&lt;/pre&gt;"),
 		  std::string::npos)
 		<< junit;
+	EXPECT_NE(junit.find("\n! padding  none      &lt;/pre"), std::string::npos) << junit;
 	EXPECT_NE(junit.find("<skipped message=\"the device has no memory windows\"/>"), std::string::npos) << junit;
 }
 
@@ -501,6 +504,12 @@ TEST(Html, ShowsWhatCameAsText)
 		  std::string::npos);
 	EXPECT_EQ(html.find("alert(\"1\")"), std::string::npos);
 	EXPECT_FALSE(has_control_characters(html));
+}
+
+TEST(Html, MarksWhatDiffers)
+{
+	EXPECT_NE(html_of(example()).find("<td>padding</td><td><code><mark>none</mark></code></td>"),
+		  std::string::npos);
 }
 
 TEST(Html, HasSectionsInTheOrderOfTheirNumbers)

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "report/colour.hh"
+#include "report/side_by_side.hh"
 #include "report/text.hh"
 
 namespace peer {
@@ -57,6 +58,7 @@ void write_details(std::ostream &out, const CaseResult &result)
 	if (result.outcome == Outcome::failed)
 		write_detail(out, "expected", result.expected);
 	write_detail(out, result.outcome == Outcome::failed ? "came" : "why", result.came);
+	write_side_by_side(out, result.comparison, std::string(INDENTATION) + pad_to("", 8));
 }
 
 // As long as it is: a terminal breaks lines, and what is cut is missing.

@@ -16,6 +16,7 @@ namespace peer {
 
 // There is nobody left to wait for.
 class ClientEnded : public Violation {
+    public:
 	using Violation::Violation;
 };
 

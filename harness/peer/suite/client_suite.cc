@@ -43,6 +43,11 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 		result.outcome = Outcome::skipped;
 		result.came = instance.described + error.what();
 		result.in_order = recover();
+	} catch (const Violation &violation) {
+		result.outcome = Outcome::failed;
+		result.came = instance.described + "instead of " + expectation_ + ": " + violation.what();
+		result.comparison = violation.comparison;
+		result.in_order = recover();
 	} catch (const std::runtime_error &error) {
 		result.outcome = Outcome::failed;
 		result.came = instance.described + "instead of " + expectation_ + ": " + error.what();

@@ -214,6 +214,9 @@ class Run {
 	// expect error CHUNK | VERS LOW HIGH | BAD_HEADER | INVAL_OPTION [or dropped | refusal]
 	void expect_error(const Step &step);
 
+	// The one that these words ask for, in answer to what was sent last.
+	Header expected_error(const Words &words);
+
 	Header judged_error(const Message &message, const Words &words);
 
 	// expect refusal: an RDMA_ERROR that says CHUNK, or a Reply that says GARBAGE_ARGS (bis-04, 8.1.1 and 5.5.2)
