@@ -22,7 +22,7 @@ _rpcordma_peer() {
 		} 2>/dev/null | awk '/^[^ ]+\/[^ ]/ { print $1 }')" -- "$word")
 		return
 		;;
-	*:--path | *:--cases | *:--failed-from | *:--results | *:--junit | *:--html | *:--mark)
+	*:--path | *:--cases | *:--failed-from | *:--results | *:--junit | *:--html | *:--capture | *:--mark)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames
 		return

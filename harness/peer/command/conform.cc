@@ -26,6 +26,7 @@
 #include "command/selection.hh"
 #include "command/terminal.hh"
 #include "command/version.hh"
+#include "engine/seed.hh"
 #include "report/requirement.hh"
 #include "suite/client_suite.hh"
 #include "suite/server_case.hh"
@@ -55,6 +56,7 @@ struct Options {
 	unsigned patience = 10;
 	std::uint32_t protocol = VERSION_1;
 	std::string versions = "1..2";
+	std::optional<std::uint32_t> seed;
 	std::string name;
 	std::string results;
 	std::string junit;
@@ -227,6 +229,8 @@ void conclude(const Report &report, const Options &options, Outputs &outputs)
 
 Report new_report(const std::string &role, std::size_t cases, const Options &options)
 {
+	if (options.seed)
+		set_seed(*options.seed);
 	Report report;
 	report.role = role;
 	report.device = options.server;
@@ -238,7 +242,8 @@ Report new_report(const std::string &role, std::size_t cases, const Options &opt
 			   .strict = options.strict,
 			   .protocol = options.protocol,
 			   .repeat = options.repeat,
-			   .patience = options.patience};
+			   .patience = options.patience,
+			   .seed = seed()};
 	report.planned = cases;
 	report.requirements = requirements_of(options);
 	return report;
@@ -276,6 +281,8 @@ void take_result(CaseResult result, Report &report, const Options &options, Prog
 {
 	look_after(result, options);
 	throw_if_interrupted();
+	if (result.outcome != Outcome::failed)
+		result.messages.clear();
 	result.command = command_alone(options.invocation.arguments, result.name);
 	progress.clear();
 	show(result, options);
@@ -482,6 +489,7 @@ void add_output(CLI::App &command, Options &options)
 	command.add_option("--repeat", options.repeat, "run each case so often, up to the first time that it fails")
 		->capture_default_str()
 		->check(CLI::Range(1U, 1000000U));
+	command.add_option("--seed", options.seed, "what XIDs follow from, which otherwise are others in each run");
 	command.add_flag("--json-lines", options.json_lines,
 			 "print each result as a line of JSON as soon as it is known, and nothing else");
 	command.add_option("--name", options.name, "what reports call the server or client under test");

@@ -12,6 +12,7 @@
 #include "command/output_file.hh"
 #include "command/terminal.hh"
 #include "language/case.hh"
+#include "report/capture.hh"
 #include "report/matrix.hh"
 
 namespace peer {
@@ -23,6 +24,7 @@ struct Options {
 	std::vector<std::string> files;
 	std::string junit;
 	std::string html;
+	std::string capture;
 	bool matrix = false;
 	bool requirements = false;
 	bool differences = false;
@@ -49,14 +51,16 @@ void show_one(const Options &options)
 	const Report report = load(options.files.front());
 	OutputFile junit("--junit", options.junit);
 	OutputFile html("--html", options.html);
+	OutputFile capture("--capture", options.capture);
 	write_junit(junit.stream(), report);
 	write_html(html.stream(), report);
+	write_capture(capture.stream(), report.results);
 	if (options.invocation.json)
 		write_json(std::cout, report);
-	else if (options.junit.empty() && options.html.empty())
+	else if (options.junit.empty() && options.html.empty() && options.capture.empty())
 		write_table(std::cout, report, colours());
-	finish(junit, options);
-	finish(html, options);
+	for (OutputFile *const file : {&junit, &html, &capture})
+		finish(*file, options);
 }
 
 // Implementations without a name of their own have that of the file.
@@ -103,9 +107,13 @@ void add_report(CLI::App &app, Invocation &invocation)
 	CLI::Option *const junit =
 		command.add_option("--junit", options->junit, "write the report as JUnit XML to a file");
 	command.add_option("--html", options->html, "write one self-contained HTML page to a file");
+	CLI::Option *const capture = command.add_option("--capture", options->capture,
+							"write the messages of failed cases to a file that Wireshark "
+							"reads");
 	CLI::Option *const matrix = command.add_flag("--matrix", options->matrix,
 						     "implementations side by side, and the cases below each other")
-					    ->excludes(junit);
+					    ->excludes(junit)
+					    ->excludes(capture);
 	command.add_flag("--requirements", options->requirements, "with --matrix: requirements in the place of cases")
 		->needs(matrix);
 	command.add_flag("--differences", options->differences,

@@ -2,21 +2,11 @@
 
 #include "engine/client.hh"
 
-#include <random>
-
 namespace peer {
 
 PrivateData usual_private_data() noexcept
 {
 	return {.send_size = 4096, .receive_size = 4096, .remote_invalidation = false};
-}
-
-std::uint32_t first_xid()
-{
-	// Not at random each time: a server remembers for a while which Calls have cost it a connection.
-	constexpr std::uint32_t CALLS = 0x10000;
-	static std::uint32_t next = std::random_device{}() & ~(CALLS - 1);
-	return next += CALLS;
 }
 
 Client::Client(const Target &target, Patience patience)

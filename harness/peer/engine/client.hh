@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/seed.hh"
 #include "engine/transaction.hh"
 
 namespace peer {
@@ -62,7 +63,5 @@ class Client {
 
 /// What a well-behaved requester says of itself.
 [[nodiscard]] PrivateData usual_private_data() noexcept;
-/// An XID to count on from: another one for each connection.
-[[nodiscard]] std::uint32_t first_xid();
 
 } // namespace peer

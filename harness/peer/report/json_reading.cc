@@ -2,6 +2,7 @@
 
 #include "report/report.hh"
 
+#include <charconv>
 #include <istream>
 
 #include <nlohmann/json.hpp>
@@ -38,6 +39,35 @@ Comparison comparison_of(const json &from)
 	return rows;
 }
 
+std::vector<std::uint8_t> bytes_of_hex(const std::string &text)
+{
+	if (text.size() % 2 != 0)
+		throw ScriptError("half a byte in hexadecimal");
+	std::vector<std::uint8_t> bytes;
+	for (std::size_t at = 0; at < text.size(); at += 2) {
+		std::uint8_t &byte = bytes.emplace_back();
+		const char *const end = text.data() + at + 2;
+		if (std::from_chars(text.data() + at, end, byte, 16).ptr != end)
+			throw ScriptError("'" + text.substr(at, 2) + "' is no byte in hexadecimal");
+	}
+	return bytes;
+}
+
+std::vector<Exchanged> messages_of(const json &from)
+{
+	std::vector<Exchanged> messages;
+	for (const json &message : from) {
+		Exchanged &next = messages.emplace_back();
+		next = {.seconds = message.at("seconds"),
+			.connection = message.at("connection"),
+			.is_sent = message.at("sent"),
+			.bytes = bytes_of_hex(message.at("bytes"))};
+		if (const json &handle = message.at("invalidates"); !handle.is_null())
+			next.invalidates = handle.get<std::uint32_t>();
+	}
+	return messages;
+}
+
 CaseResult result_of(const json &from)
 {
 	return {.name = from.at("name"),
@@ -50,6 +80,8 @@ CaseResult result_of(const json &from)
 		.came = from.at("came"),
 		.comparison = comparison_of(from.at("comparison")),
 		.trace = from.at("trace"),
+		.messages = messages_of(from.at("messages")),
+		.messages_left_out = from.at("messages_left_out"),
 		.seconds = from.at("seconds"),
 		.in_order = from.at("in_order"),
 		.command = text_of(from.at("command"))};
@@ -95,7 +127,8 @@ RunSettings settings_of(const json &from)
 		.strict = from.at("strict"),
 		.protocol = from.at("protocol"),
 		.repeat = from.at("repeat"),
-		.patience = from.at("patience")};
+		.patience = from.at("patience"),
+		.seed = from.at("seed")};
 }
 
 Report report_of(const json &from)

@@ -58,7 +58,8 @@ Report full()
 				      .strict = true,
 				      .protocol = 2,
 				      .repeat = 3,
-				      .patience = 10},
+				      .patience = 10,
+				      .seed = 4000000000},
 			 .planned = 7,
 			 .interrupted = "SIGINT",
 			 .results = {},
@@ -69,19 +70,24 @@ Report full()
 					   .what = "something",
 					   .same_as = "8166-4.5-1"}}};
 	for (const Outcome outcome : OUTCOMES)
-		report.results.push_back({.name = "client/" + name_of(outcome),
-					  .section = "RFC 8166, 3.4.5",
-					  .level = "MUST NOT",
-					  .title = "a title",
-					  .requirements = {"bis-5.5.1-1"},
-					  .outcome = outcome,
-					  .expected = "this",
-					  .came = "that",
-					  .comparison = {{"credits", "1", "0", true}, {"type", "MSG", "MSG", false}},
-					  .trace = {"-> MSG", "<- MSG"},
-					  .seconds = 1.5,
-					  .in_order = false,
-					  .command = "rpcordma-peer conform"});
+		report.results.push_back(
+			{.name = "client/" + name_of(outcome),
+			 .section = "RFC 8166, 3.4.5",
+			 .level = "MUST NOT",
+			 .title = "a title",
+			 .requirements = {"bis-5.5.1-1"},
+			 .outcome = outcome,
+			 .expected = "this",
+			 .came = "that",
+			 .comparison = {{"credits", "1", "0", true}, {"type", "MSG", "MSG", false}},
+			 .trace = {"-> MSG", "<- MSG"},
+			 .messages =
+				 {{.seconds = 0.5, .connection = "main", .bytes = {1, 0xfe}},
+				  {.seconds = 1.5, .connection = "2", .is_sent = false, .bytes = {}, .invalidates = 7}},
+			 .messages_left_out = 3,
+			 .seconds = 1.5,
+			 .in_order = false,
+			 .command = "rpcordma-peer conform"});
 	return report;
 }
 
@@ -109,6 +115,17 @@ TEST(JsonReading, RefusesWhatIsNoReport)
 	}
 	json["results"][0]["outcome"] = "lost";
 	EXPECT_EQ(complaint_about(json.dump()), "'lost' is no outcome");
+}
+
+TEST(JsonReading, RefusesBytesThatAreNone)
+{
+	nlohmann::json json = nlohmann::json::parse(json_of(full()));
+	nlohmann::json &bytes = json["results"][0]["messages"][0]["bytes"];
+	EXPECT_EQ(bytes, "01fe");
+	for (const std::string text : {"0", "0x", "zz", "1 ", "-1"}) {
+		bytes = text;
+		EXPECT_NE(complaint_about(json.dump()), "") << text;
+	}
 }
 
 TEST(JsonReading, RefusesAnotherFormatVersion)

@@ -29,6 +29,29 @@ Json json_of(const Comparison &comparison)
 	return rows;
 }
 
+std::string hex_of(const std::vector<std::uint8_t> &bytes)
+{
+	constexpr std::string_view DIGITS = "0123456789abcdef";
+	std::string text;
+	for (const std::uint8_t byte : bytes) {
+		text += DIGITS[byte >> 4];
+		text += DIGITS[byte & 15];
+	}
+	return text;
+}
+
+Json json_of(const std::vector<Exchanged> &messages)
+{
+	Json all = Json::array();
+	for (const Exchanged &message : messages)
+		all.push_back({{"seconds", message.seconds},
+			       {"connection", message.connection},
+			       {"sent", message.is_sent},
+			       {"bytes", hex_of(message.bytes)},
+			       {"invalidates", message.invalidates ? Json(*message.invalidates) : Json()}});
+	return all;
+}
+
 Json json_of(const CaseResult &result)
 {
 	return {{"name", result.name},
@@ -42,6 +65,8 @@ Json json_of(const CaseResult &result)
 		{"came", result.came},
 		{"comparison", json_of(result.comparison)},
 		{"trace", result.trace},
+		{"messages", json_of(result.messages)},
+		{"messages_left_out", result.messages_left_out},
 		{"seconds", result.seconds},
 		{"in_order", result.in_order},
 		{"command", text_or_null(result.command)}};
@@ -86,11 +111,8 @@ Json json_of(const Terms &terms)
 
 Json json_of(const RunSettings &settings)
 {
-	return {{"arguments", settings.arguments},
-		{"strict", settings.strict},
-		{"protocol", settings.protocol},
-		{"repeat", settings.repeat},
-		{"patience", settings.patience}};
+	return {{"arguments", settings.arguments}, {"strict", settings.strict},	    {"protocol", settings.protocol},
+		{"repeat", settings.repeat},	   {"patience", settings.patience}, {"seed", settings.seed}};
 }
 
 Json levels_of(const Report &report)

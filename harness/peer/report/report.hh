@@ -29,6 +29,17 @@ enum class Outcome {
 [[nodiscard]] std::string name_of(Outcome outcome);
 inline constexpr std::array OUTCOMES = {Outcome::passed, Outcome::failed, Outcome::skipped};
 
+/// A message of a case.
+struct Exchanged {
+	double seconds = 0; // since the case began
+	std::string connection; // as lines of the trace call it
+	bool is_sent = true; // by the tester
+	std::vector<std::uint8_t> bytes;
+	std::optional<std::uint32_t> invalidates = std::nullopt; // the handle, as a Send With Invalidate does
+
+	bool operator==(const Exchanged &) const = default;
+};
+
 /// One case, run.
 struct CaseResult {
 	std::string name; // the case file's path below cases/, without its suffix: "server/version-0"
@@ -41,6 +52,8 @@ struct CaseResult {
 	std::string came; // what came instead, or also
 	Comparison comparison; // of both, where a check of a failed case knows both
 	std::vector<std::string> trace; // the messages of the case, a line each, oldest first
+	std::vector<Exchanged> messages; // of a case that failed
+	std::size_t messages_left_out = 0; // in the middle of very many
 	double seconds = 0;
 	bool in_order = true; // whether the device under test served well afterwards, or worked on
 	std::string command; // a shell's, that runs this case alone
@@ -78,6 +91,7 @@ struct RunSettings {
 	std::uint32_t protocol = 1; // the highest version of RPC-over-RDMA
 	unsigned repeat = 1;
 	unsigned patience = 0; // seconds
+	std::uint32_t seed = 0; // that XIDs follow from
 };
 
 /// A whole run.

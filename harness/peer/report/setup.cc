@@ -40,6 +40,7 @@ std::string options_of(const RunSettings &settings)
 {
 	return listed({settings.strict ? "strict" : "not strict", "versions up to " + std::to_string(settings.protocol),
 		       settings.repeat > 1 ? "each case " + std::to_string(settings.repeat) + " times" : "",
+		       settings.seed > 0 ? "seed " + std::to_string(settings.seed) : "",
 		       settings.patience > 0 ? "patience of " + std::to_string(settings.patience) + " s" : ""});
 }
 

@@ -41,14 +41,15 @@ TEST(Facts, SayHowItWasTested)
 			   .strict = true,
 			   .protocol = 2,
 			   .repeat = 3,
-			   .patience = 10};
+			   .patience = 10,
+			   .seed = 7};
 	EXPECT_EQ(text_of(report), "tester: rpcordma-peer abc, Linux 6.12 x86_64\n"
 				   "tester's device: rxe0, driver rdma_rxe, firmware 1.2, InfiniBand\n"
 				   "private data of the server: sends up to 4096 bytes, receives up to 8192 bytes, "
 				   "remote invalidation\n"
 				   "inline thresholds: Calls 4096 bytes, Replies 1024 bytes\n"
 				   "credits granted: 64\n"
-				   "options: strict, versions up to 2, each case 3 times, patience of 10 s\n"
+				   "options: strict, versions up to 2, each case 3 times, seed 7, patience of 10 s\n"
 				   "command: rpcordma-peer conform 'a b'\n");
 }
 

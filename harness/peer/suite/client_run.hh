@@ -10,6 +10,7 @@
 #include "engine/responder.hh"
 #include "suite/client_instance.hh"
 #include "suite/client_suite.hh"
+#include "suite/recorder.hh"
 #include "suite/words.hh"
 
 namespace peer {
@@ -41,6 +42,11 @@ class Suite {
 		responder_.trace = [this](std::uint64_t connection, const std::string &line) {
 			if (trace_)
 				trace_->push_back(std::to_string(connection) + ": " + line);
+		};
+		responder_.exchanged = [this](std::uint64_t connection, bool is_sent, ByteView message,
+					      std::optional<std::uint32_t> invalidates) {
+			if (recorder_)
+				recorder_->note(std::to_string(connection), is_sent, message, invalidates);
 		};
 		responder_.closed = [this](std::uint64_t connection, const Closed &) {
 			ended_.push_back(connection);
@@ -293,6 +299,7 @@ class Suite {
 	Deadline begin_;
 	Clock::duration patience_{};
 	std::vector<std::string> *trace_ = nullptr;
+	std::optional<Recorder> recorder_;
 	std::string expectation_;
 	std::string awaited_operation_;
 	std::size_t awaited_calls_ = 1;

@@ -15,6 +15,7 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	instance_ = &instance;
 	trace_ = &result.trace;
 	trace_->clear();
+	recorder_.emplace(result);
 	violations_.clear();
 	others_.clear();
 	ended_.clear();
@@ -54,6 +55,7 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 		result.in_order = recover();
 	}
 	trace_ = nullptr;
+	recorder_.reset();
 	instance_ = nullptr;
 }
 

@@ -79,6 +79,7 @@ void run_once(Run &run, const Case &test, std::uint64_t value, CaseResult &resul
 	const std::string which =
 		test.variable.empty() ? "" : test.variable.substr(1) + " = " + std::to_string(value) + ": ";
 	result.trace.clear();
+	result.comparison.clear();
 	try {
 		run.steps(test.steps_for(value));
 		result.came = "the same";

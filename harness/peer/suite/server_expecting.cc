@@ -15,10 +15,11 @@ namespace peer {
 Event Run::receive(Link &here, Deadline deadline)
 {
 	Event event = here.connection->receive(deadline);
-	if (const auto *const message = std::get_if<Message>(&event))
+	if (const auto *const message = std::get_if<Message>(&event)) {
+		record(false, message->bytes, message->invalidated);
 		trace("<- " + describe_message(message->bytes) +
 		      (message->invalidated ? " invalidates=" + std::to_string(*message->invalidated) : ""));
-	else if (const auto *const closed = std::get_if<Closed>(&event))
+	} else if (const auto *const closed = std::get_if<Closed>(&event))
 		trace("<- closed: " + closed->reason);
 	return event;
 }
@@ -101,6 +102,7 @@ bool Run::answer_option(Link &here, const Message &message)
 void Run::send_beside(Link &here, const Frame &frame)
 {
 	const Bytes bytes = frame.bytes();
+	record(true, bytes);
 	trace("-> " + describe_message(bytes));
 	const Transferred sent = here.connection->send(bytes, std::nullopt, patience_.deadline());
 	if (!sent.ok)

@@ -58,25 +58,3 @@ def test_a_run_with_a_client_ends_while_it_waits_for_one(solo: Solo, peer: Peer)
     check_schema(report)
     assert report["results"] == []
     assert report["terms"] is None
-
-
-def test_a_report_says_how_it_came_about(solo: Solo, peer: Peer) -> None:
-    """And the command in it runs the case again."""
-    peer.run("conform", f"{solo.ADDRESS}:{PORT}", "--path", EXPORT, "--only", "server/null", "--only", "server/getattr",
-             "--strict", "--name", "this one", "--results", "/tmp/report.json")
-    report = json.loads(peer.guest.read("/tmp/report.json"))
-    check_schema(report)
-    assert report["name"] == "this one"
-    assert solo.guest.kernel.release in report["tester"]["kernel"]
-    assert report["tester"]["device"] == "rxe0"
-    assert report["tester"]["driver"] == "rdma_rxe"
-    assert report["settings"]["strict"]
-    terms = report["terms"]
-    assert terms["credits"] > 1
-    announced = terms["announced"] or {"send_size": 1024, "receive_size": 1024}
-    assert terms["call_threshold"] == min(4096, announced["receive_size"])
-    assert terms["reply_threshold"] == min(4096, announced["send_size"])
-    command = next(result["command"] for result in report["results"] if result["name"] == "server/getattr")
-    again = solo.guest.output(command)
-    assert "server/getattr" in again
-    assert "server/null" not in again
