@@ -63,6 +63,9 @@ class Suite {
 	void run(const Instance &instance, Deadline begin, CaseResult &result);
 
     private:
+	// The end of an instance.
+	void leave();
+
 	// What the steps are about
 
 	static bool is_of(const Instance &instance, const ArrivedCall &call);

@@ -39,6 +39,7 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	} catch (const ScriptError &) {
 		throw;
 	} catch (const ClientEnded &) {
+		leave();
 		throw;
 	} catch (const Unable &error) {
 		result.outcome = Outcome::skipped;
@@ -54,6 +55,12 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 		result.came = instance.described + "instead of " + expectation_ + ": " + error.what();
 		result.in_order = recover();
 	}
+	leave();
+}
+
+// Nothing is told to the result any more, which goes before this.
+void Suite::leave()
+{
 	trace_ = nullptr;
 	recorder_.reset();
 	instance_ = nullptr;
