@@ -39,7 +39,20 @@ summary code { overflow-wrap: anywhere; }
 mark { padding: 0 .1rem; border-radius: 2px; color: var(--page); background: var(--failed); }
 .body { padding: 0 .7rem .9rem; }
 td:first-child, td:nth-child(2) { white-space: nowrap; }
-@media (max-width: 45rem) { summary { grid-template-columns: 5rem 1fr; } }
+@media (max-width: 45rem) {
+	summary { grid-template-columns: 5rem 1fr; gap: .2rem .8rem; }
+	summary code, summary span:last-child { grid-column: 1 / -1; }
+	.facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: .5rem; }
+	.weights { width: 100%; } td:first-child { white-space: normal; }
+	.requirements, .requirements tbody, .requirements tr, .requirements td { display: block; }
+	.requirements thead { display: none; } .requirements td { border: 0; padding: .1rem .5rem; }
+	.requirements td:nth-child(2) { white-space: normal; } .requirements td { overflow-wrap: anywhere; }
+	.requirements tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+	.compared td { display: block; border: 0; } .compared thead { display: none; }
+	.compared tr { border-bottom: 1px solid var(--line); }
+	.compared td + td::before { content: "expected: "; color: var(--quiet); }
+	.compared td + td + td::before { content: "came: "; }
+}
 )css";
 
 // Rows of both the results and the requirements say in data- attributes what they are found by.
@@ -281,7 +294,7 @@ void write_requirements(std::ostream &out, const Report &report)
 	if (report.requirements.empty())
 		return;
 	out << "<section>\n<h2>Requirements and their "
-	       "cases</h2>\n<table>\n<thead><tr><th>Requirement</th><th>Level</th>"
+	       "cases</h2>\n<table class=\"requirements\">\n<thead><tr><th>Requirement</th><th>Level</th>"
 	    << "<th>What is required</th><th>Cases</th></tr></thead>\n<tbody>\n";
 	for (const Requirement &requirement : report.requirements)
 		write_requirement(out, requirement, report);

@@ -122,6 +122,7 @@ std::vector<MatrixRow> rows_of_requirements(const std::vector<Report> &columns)
 	return rows;
 }
 
+// Its place in weights(); behind them where it has none.
 std::size_t rank_of(const std::string &level)
 {
 	const auto &all = weights();
@@ -141,6 +142,12 @@ bool comes_before(const MatrixRow &a, const MatrixRow &b)
 }
 
 } // namespace
+
+std::string MatrixRow::heading() const
+{
+	const std::size_t rank = rank_of(level);
+	return (rank < weights().size() ? weights()[rank].title : level) + ", " + subject;
+}
 
 bool MatrixRow::differs() const
 {

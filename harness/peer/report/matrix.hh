@@ -29,6 +29,8 @@ struct MatrixRow {
 	std::string title;
 	std::vector<Cell> cells; // one for each implementation
 
+	/// What it stands below, with the others of its weight and subject: "MUST, padding".
+	[[nodiscard]] std::string heading() const;
 	/// Whether implementations that were tested differ.
 	[[nodiscard]] bool differs() const;
 };

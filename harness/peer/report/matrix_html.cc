@@ -27,8 +27,15 @@ body { max-width: 110rem; }
 .matrix details p { max-width: 24rem; font-weight: normal; text-align: left; overflow-wrap: anywhere;
 	color: var(--text); font-size: .85rem; }
 .matrix tbody th { padding-top: 1.2rem; font-size: .95rem; color: var(--text); }
-@media (max-width: 45rem) { .matrix td.title { display: none; } .matrix td code { white-space: normal;
-	overflow-wrap: anywhere; } }
+@media (max-width: 45rem) {
+	.matrix, .matrix tbody, .matrix tr, .matrix td, .matrix tbody th { display: block; }
+	.matrix thead { display: none; }
+	.matrix td { border: 0; padding: .15rem .5rem; }
+	.matrix td code { white-space: normal; overflow-wrap: anywhere; font-weight: bold; }
+	.matrix td.cell { display: flex; justify-content: space-between; gap: 1rem; text-align: right; }
+	.matrix td.cell::before { content: attr(data-name); color: var(--quiet); font-weight: normal; }
+	.matrix tr { padding: .4rem 0; border-bottom: 1px solid var(--line); }
+}
 )css";
 
 // A group of rows has a heading, which goes with them.
@@ -68,7 +75,8 @@ void write_summary(std::ostream &out, const Matrix &matrix)
 		out << "<th>" << escape_markup(column.called()) << "</th>";
 	out << "</tr></thead>\n<tbody>\n<tr><td>begun</td>";
 	for (const Report &column : matrix.columns)
-		out << "<td class=\"quiet\">" << escape_markup(column.started) << "</td>";
+		out << "<td class=\"quiet\">" << escape_markup(column.started.substr(0, column.started.find('T')))
+		    << "</td>";
 	out << "</tr>\n<tr><td>verdict</td>";
 	for (const Report &column : matrix.columns)
 		out << "<td class=\"" << verdict_class(column) << "\">"
@@ -109,14 +117,12 @@ void write_filter(std::ostream &out, const Matrix &matrix, bool only_differences
 	    << " /> differences only</label>\n<output name=\"shown\" class=\"quiet\"></output>\n</form>\n";
 }
 
-void write_cell(std::ostream &out, const Cell &cell)
+// On a narrow screen each cell has its column's name before it.
+void write_cell(std::ostream &out, const Cell &cell, const std::string &column)
 {
-	if (!cell.outcome) {
-		out << "<td class=\"cell quiet\">–</td>";
-		return;
-	}
-	const std::string outcome = name_of(*cell.outcome);
-	out << "<td class=\"cell " << outcome << "\">";
+	const std::string outcome = cell.outcome ? name_of(*cell.outcome) : "–";
+	out << "<td class=\"cell " << (cell.outcome ? outcome : "quiet") << "\" data-name=\"" << escape_markup(column)
+	    << "\">";
 	if (cell.came.empty())
 		out << outcome;
 	else
@@ -125,12 +131,12 @@ void write_cell(std::ostream &out, const Cell &cell)
 	out << "</td>";
 }
 
-void write_row(std::ostream &out, const MatrixRow &row)
+void write_row(std::ostream &out, const MatrixRow &row, const Matrix &matrix)
 {
 	out << "<tr data-level=\"" << escape_markup(row.level) << '"' << (row.differs() ? " class=\"differs\"" : "")
 	    << "><td><code>" << escape_markup(row.name) << "</code></td>";
-	for (const Cell &cell : row.cells)
-		write_cell(out, cell);
+	for (std::size_t column = 0; column < row.cells.size(); column++)
+		write_cell(out, row.cells[column], matrix.columns[column].called());
 	out << "<td class=\"title\">" << escape_markup(row.title) << " <span class=\"quiet\">("
 	    << specification_link(row.section, row.section) << ")</span></td></tr>\n";
 }
@@ -144,12 +150,12 @@ void write_rows(std::ostream &out, const Matrix &matrix)
 	out << "<th>What is required</th></tr></thead>\n";
 	std::string heading;
 	for (const MatrixRow &row : matrix.rows) {
-		if (const std::string next = row.level + ", " + row.subject; next != heading) {
+		if (const std::string next = row.heading(); next != heading) {
 			out << (heading.empty() ? "" : "</tbody>\n") << "<tbody>\n<tr><th colspan=\""
 			    << matrix.columns.size() + 2 << "\">" << escape_markup(next) << "</th></tr>\n";
 			heading = next;
 		}
-		write_row(out, row);
+		write_row(out, row, matrix);
 	}
 	out << (heading.empty() ? "" : "</tbody>\n") << "</table>\n</div>\n";
 }

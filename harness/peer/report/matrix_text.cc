@@ -70,7 +70,7 @@ void write_rows(std::ostream &out, const Matrix &matrix, const std::vector<Matri
 		name_width = std::max(name_width, characters(on_one_line(row.name)));
 	std::string heading;
 	for (const MatrixRow &row : rows) {
-		if (const std::string next = row.level + ", " + row.subject; next != heading) {
+		if (const std::string next = row.heading(); next != heading) {
 			heading = next;
 			out << '\n' << INDENTATION;
 			for (std::size_t column = 0; column < matrix.columns.size(); column++)

@@ -45,6 +45,7 @@ input[type=search], select { padding: .3rem .5rem; font: inherit; color: inherit
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-size: .8rem; }
+@media (max-width: 45rem) { form { position: static; } }
 tr:target, details:target { outline: 2px solid var(--link); }
 )css";
 
