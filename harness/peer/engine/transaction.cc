@@ -424,7 +424,8 @@ Reply Transaction::judge(const Message &message) const
 
 	if (message.invalidated) {
 		if (!agreement_.remote_invalidation)
-			throw Violation("the Reply invalidates a handle, which was not agreed on (RFC 8797, 4.1)");
+			throw Violation("the Reply invalidates a handle, which was not agreed on (RFC 8797, 4.1)",
+					{compare("invalidated handle", "none", in_hex(*message.invalidated))});
 		const bool offered = std::any_of(memory_.begin(), memory_.end(), [&](const auto &named) {
 			return named.second.segment().handle == *message.invalidated;
 		});

@@ -229,12 +229,15 @@ void write_packet(std::ostream &out, double seconds, const std::string &frame, c
 void write_capture(std::ostream &out, const std::vector<CaseResult> &results)
 {
 	Numbering numbering;
+	double begin = 0;
 	write_beginning(out);
-	for (const CaseResult &result : results)
+	for (const CaseResult &result : results) {
 		for (const Exchanged &message : result.messages)
 			for (const std::string &frame :
 			     frames_of(message, result.name + " " + message.connection, numbering))
-				write_packet(out, message.seconds, frame, result.name);
+				write_packet(out, begin + message.seconds, frame, result.name);
+		begin += result.messages.empty() ? 0 : result.messages.back().seconds;
+	}
 }
 
 } // namespace peer

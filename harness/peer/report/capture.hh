@@ -13,7 +13,7 @@ namespace peer {
 
 /// A pcapng file with the messages of these cases, as Sends of RoCE version 2 between made-up addresses: 192.0.2.1 is the
 /// tester, 192.0.2.2 what is tested. Each connection has queue pairs of its own, and each packet the name of its case as a
-/// comment. Times are those since the beginning of the case. What the connections carried besides Sends is not there.
+/// comment. A case begins when the last message of the one before came. What was no Send is not there.
 void write_capture(std::ostream &out, const std::vector<CaseResult> &results);
 
 } // namespace peer
