@@ -17,7 +17,7 @@ out := $(CURDIR)/build/$(KVER)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
-	check-peer check-foreign check-install check-packages bench fuzz lint format vm compile_commands.json clean help
+	check-peer check-foreign check-install check-packages check-bench bench ordeal fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/; with ARCH=arm64
 ##                        and KVER= or KDIR= for a kernel of arm64, on another machine
@@ -70,10 +70,15 @@ demo:
 	@scripts/setup build lab
 	@scripts/demo
 
-## make check             check-build, -unit, -install, -peer, -nfs and -kunit, then one summary (FULL=1: at full count)
+## make check             check-unit, -install, -build, -peer, -nfs, -kunit and -bench, then one summary (FULL=1: at full count)
 check:
 	@scripts/setup build lab unit peer kernel root
 	@scripts/check
+
+## make check-bench       that an RPC of 4 KiB takes no more instructions than was recorded
+check-bench:
+	@scripts/setup build lab
+	@scripts/check-bench
 
 ## make check-unit        unit tests of wire/ and proto/ on this machine, under ASan and UBSan, and a short fuzz run
 check-unit:
@@ -136,6 +141,13 @@ bench:
 	@scripts/setup build lab
 	@scripts/bench
 
+## make ordeal            NFS under faults for HOURS=n or MINUTES=n, every byte verified (SEED=n; RESUME=1: behind what the log has)
+ordeal:
+	@scripts/setup build lab peer root
+	@scripts/root 13
+	@scripts/ordeal $(if $(HOURS),--hours $(HOURS)) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED)) \
+		$(if $(filter-out 0,$(RESUME)),--resume)
+
 ## make fuzz              the fuzzers alone, SECONDS=n for each
 fuzz:
 	@scripts/setup unit
@@ -151,10 +163,10 @@ format:
 	@scripts/setup lint
 	@scripts/lint reformat
 
-## make vm                a shell in a virtual machine with the module loaded
+## make vm                a shell in a virtual machine with the module loaded (VM='--mount 4.2': options of scripts/vm shell)
 vm:
 	@scripts/setup build lab
-	@scripts/vm shell
+	@scripts/vm shell $(VM)
 
 ## make compile_commands.json   what clangd wants to know (KVER=)
 compile_commands.json: all

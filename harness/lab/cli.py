@@ -24,6 +24,9 @@ from lab.paths import CHECKOUT, LOGS
 # What timeout(1) says, too.
 STATUS_TIMEOUT = 124
 STATUS_LAB_ERROR = 125
+VERSIONS = ("3", "4.0", "4.1", "4.2")
+EXPORTS = ("tmpfs", "ext4", "xfs")
+SHELL_SECONDS = 7 * 24 * 3600
 
 
 def main() -> int:
@@ -41,11 +44,19 @@ def main() -> int:
                      help="a single word goes to the shell as it is")
     run.set_defaults(act=run_command)
 
-    shell = actions.add_parser("shell", help="a shell in an NFS client, with a server beside it")
-    shell.add_argument("--kernel", default="6.12", help="of the client")
-    shell.add_argument("--server-kernel", default="6.12")
-    shell.add_argument("--transport", choices=[OURS, STOCK], default=OURS, help="of the client")
-    shell.add_argument("--server-transport", choices=[OURS, STOCK], default=OURS)
+    shell = actions.add_parser("shell", help="a shell in an NFS client or its server, both of which are booted")
+    shell.add_argument("--at", choices=["client", "server"], default="client",
+                       help="where the shell is (default: client)")
+    shell.add_argument("--kernel", default="6.12", help="of the client (default: 6.12)")
+    shell.add_argument("--server-kernel", default="6.12", help="of the server (default: 6.12)")
+    shell.add_argument("--transport", choices=[OURS, STOCK], default=OURS,
+                       help=f"of the client: our module, or the kernel's own (default: {OURS})")
+    shell.add_argument("--server-transport", choices=[OURS, STOCK], default=OURS, help="of the server")
+    shell.add_argument("--memory", default="1536M", help="of each of the two (default: 1536M)")
+    shell.add_argument("--mount", choices=VERSIONS, metavar="VERSION",
+                       help=f"have an export mounted at /mnt, with this version of NFS: {', '.join(VERSIONS)}")
+    shell.add_argument("--export", choices=EXPORTS, default=EXPORTS[0],
+                       help=f"the export that is mounted (default: {EXPORTS[0]})")
     shell.set_defaults(act=interactive_shell)
 
     arguments = parser.parse_args()
@@ -68,8 +79,7 @@ def run_command(arguments: argparse.Namespace) -> int:
     try:
         guest.wait_until_ready()
         process = guest.spawn(f"cd {shlex.quote(str(CHECKOUT))} && {command}")
-        result = process.wait(arguments.timeout)
-        print(result.stdout, end="")
+        result = process.wait(arguments.timeout, lambda text: print(text, end="", flush=True))
         for complaint in guest.complaints():
             print(f"vm: the kernel says: {complaint}", file=sys.stderr)
         return result.status
@@ -81,29 +91,37 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def interactive_shell(arguments: argparse.Namespace) -> int:
-    """Boots a pair, and gives the terminal to the client."""
+    """Boots a pair, and gives the terminal to one of the two."""
     logs = new_log_directory("shell")
     client, server = Kernel.find(arguments.kernel), Kernel.find(arguments.server_kernel)
     for kernel, transport in ((client, arguments.transport), (server, arguments.server_transport)):
         if transport == OURS:
             build_module(kernel)
     print("vm: booting a server and a client; leave with exit or Ctrl-D", flush=True)
-    with Pair(server, client, logs, client_transport=arguments.transport,
-              server_transport=arguments.server_transport, console_on_terminal=True) as pair:
-        print(f"vm: {pair.client_module} is loaded here, {pair.server_module} in the server. To "
-              "mount the server's /tmpfs, /ext4 or /xfs:\n"
-              "      mount -t nfs -o vers=4.2,proto=rdma,port=20049 "
-              f"{pair.SERVER_ADDRESS}:/tmpfs /mnt", flush=True)
+    with Pair(server, client, logs, arguments.transport, arguments.server_transport, arguments.memory,
+              terminal=arguments.at) as pair:
+        if arguments.mount:
+            pair.mount(arguments.mount, export=arguments.export)
+        print(greeting(pair, arguments), flush=True)
         with raw_terminal():
-            console = pair.client.board.console
+            guest = pair.client if arguments.at == "client" else pair.server
+            console = guest.board.console
             columns, lines = shutil.get_terminal_size()
-            shell = pair.client.spawn(
-                f"cd {shlex.quote(str(CHECKOUT))}; export TERM=linux; "
-                f"stty -F /dev/{console} sane cols {columns} rows {lines}; "
-                "exec setsid --ctty --wait bash -i </dev/{console} >/dev/{console} 2>&1")
-            pair.client.wait_for(lambda: shell.status is not None, timeout=7 * 24 * 3600,
-                                 what="the end of the shell")
+            shell = guest.spawn(f"cd {shlex.quote(str(CHECKOUT))}; export TERM=linux; "
+                                f"stty -F /dev/{console} sane cols {columns} rows {lines}; "
+                                f"exec setsid --ctty --wait bash -i </dev/{console} >/dev/{console} 2>&1")
+            guest.wait_for(lambda: shell.status is not None, SHELL_SECONDS, "the end of the shell")
     return 0
+
+
+def greeting(pair: Pair, arguments: argparse.Namespace) -> str:
+    """What there is, for whoever gets the shell."""
+    there = (f"vm: this is the {arguments.at}; the client is {pair.CLIENT_ADDRESS} and has {pair.client_module}, "
+             f"the server is {pair.SERVER_ADDRESS} and has {pair.server_module}.")
+    if arguments.mount:
+        return f"{there} The client has the server's /{arguments.export} at /mnt, over NFS {arguments.mount}."
+    return (f"{there} To mount /tmpfs, /ext4 or /xfs in the client:\n"
+            f"      mount -t nfs -o vers=4.2,proto=rdma,port=20049 {pair.SERVER_ADDRESS}:/tmpfs /mnt")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 
 from lab.errors import GuestDied, LabError, LabTimeout
@@ -34,6 +35,11 @@ SUITE_SECONDS = 1200
 # How many times as long the test kernel may take.
 SLOW = 3
 BEFORE = "before the first case"
+# What a hostile requester sends.
+HOSTILE = ("access-read-only-*", "call-cut-*", "chunks-that-*", "credits-many", "disconnect-*", "error-*",
+           "handle-unknown-second-*", "length-*", "list-*", "long-call-beyond-*", "long-call-lengths-*",
+           "message-*", "nomsg-*", "offset-*", "payload-*", "*-lengths-overflow", "reply-for-nobody*",
+           "segment-count-*", "vanish-*", "xid-differs")
 MARK = re.compile(r"rpcordma-peer: case (\S+)")
 APART = re.compile(r"^apart ", re.MULTILINE)
 
@@ -47,6 +53,11 @@ def case_names(side: str, apart: bool = False) -> list[str]:
 def report_file(side: str, series: str, transport: str, label: str = "", kind: str = "json") -> Path:
     """Where the report of a run is left."""
     return REPORTS / f"{side}{label}-{series}-{transport}.{kind}"
+
+
+def hostile_case_names() -> list[str]:
+    """The cases for servers in which the requester is hostile."""
+    return [name for name in case_names("server") if any(fnmatch(name, f"server/{pattern}") for pattern in HOSTILE)]
 
 
 def case_path(name: str) -> Path:

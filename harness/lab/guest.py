@@ -56,10 +56,20 @@ class Process:
         self.status: int | None = None
         self.started = time.monotonic()
 
-    def wait(self, timeout: float) -> Result:
-        """Waits until the command has ended, and kills it when that takes too long."""
+    def wait(self, timeout: float, show: Callable[[str], object] = lambda _: None) -> Result:
+        """Waits until the command has ended, and kills it when that takes too long.
+
+        `show` gets the output as it comes.
+        """
+        shown = 0
+
+        def has_ended() -> bool:
+            nonlocal shown
+            show(self.output[shown:])
+            shown = len(self.output)
+            return self.status is not None
         try:
-            self.guest.wait_for(lambda: self.status is not None, timeout, f"'{self.command}'")
+            self.guest.wait_for(has_ended, timeout, f"'{self.command}'")
         except LabTimeout as late:
             self.kill()
             raise LabTimeout(f"{late}; its output so far:\n{self.output}") from None

@@ -24,16 +24,16 @@ class Pair(Machines):
 
     def __init__(self, server_kernel: Kernel, client_kernel: Kernel, logs: Path,
                  client_transport: str = OURS, server_transport: str = STOCK,
-                 console_on_terminal: bool = False):
+                 memory: str = "1536M", terminal: str = ""):
+        """The guest that is named `terminal` has its console on this program's."""
         self.client_transport = client_transport
         self.server_transport = server_transport
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
         self.server = Guest("server", server_kernel, logs, Hardware(
-            memory="1536M", disks=make_disks(self._directory),
-            network=self._network("server", "client", 1)))
+            memory=memory, disks=make_disks(self._directory), network=self._network("server", "client", 1),
+            console_on_terminal=terminal == "server"))
         self.client = Guest("client", client_kernel, logs, Hardware(
-            memory="1536M", network=self._network("client", "server", 2),
-            console_on_terminal=console_on_terminal))
+            memory=memory, network=self._network("client", "server", 2), console_on_terminal=terminal == "client"))
         # What each machine has loaded now: nothing, or its transport.
         self._loaded: dict[Guest, str | None] = {self.server: None, self.client: None}
 

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the lab itself has to be able to do."""
 
+import os
+import pty
 import re
+import select
 import shlex
 import subprocess
+import sys
+import time
 
 import pytest
 from conftest import LOG_DIRECTORY
@@ -12,6 +17,7 @@ from workloads import TRACE, TRACING
 from lab import Guest, Hardware, Pair, WrongClock
 from lab.accel import acceleration
 from lab.board import BOARDS
+from lab.paths import CHECKOUT
 
 pytestmark = [pytest.mark.about("client"), pytest.mark.clients("6.12", "7.3"), pytest.mark.once_per_pair]
 
@@ -85,3 +91,42 @@ def qemu_version() -> tuple[int, ...]:
     found = re.search(r"version (\d+)\.(\d+)", shown)
     assert found
     return tuple(map(int, found.groups()))
+
+
+# What scripts/vm may take: to boot two machines and to mount; and for a command.
+BOOT_SECONDS = 400
+COMMAND_SECONDS = 60
+
+
+@pytest.mark.clients("6.12")
+def test_a_shell_has_the_terminal_and_the_mount(pair: Pair) -> None:
+    """scripts/vm shell --mount: what is typed is carried out in the client, which has the export."""
+    terminal, others = pty.openpty()
+    command = [sys.executable, CHECKOUT / "scripts" / "vm", "shell", "--memory", "1G", "--mount", "4.2",
+               "--kernel", pair.client.kernel.series, "--server-kernel", pair.server.kernel.series]
+    with subprocess.Popen(command, stdin=others, stdout=others, stderr=others, start_new_session=True) as shell:
+        os.close(others)
+        try:
+            assert "over NFS 4.2" in read_until(terminal, r"[#$] $", BOOT_SECONDS)
+            os.write(terminal, b"stat -f -c type=%T /mnt\r")
+            assert "type=nfs" in read_until(terminal, r"type=\S+\s.*[#$] $", COMMAND_SECONDS)
+            os.write(terminal, b"exit\r")
+            read_until(terminal, None, COMMAND_SECONDS)
+            assert shell.wait(COMMAND_SECONDS) == 0
+        finally:
+            shell.kill()
+            os.close(terminal)
+
+
+def read_until(terminal: int, pattern: str | None, seconds: float) -> str:
+    """What comes from a terminal, up to something, or up to its end."""
+    text, deadline = "", time.monotonic() + seconds
+    while pattern is None or not re.search(pattern, text, re.DOTALL):
+        assert select.select([terminal], [], [], max(deadline - time.monotonic(), 0))[0], f"nothing more than {text}"
+        try:
+            text += os.read(terminal, 4096).decode(errors="replace")
+        except OSError:
+            # Nobody has the other end any more.
+            assert pattern is None, text
+            break
+    return text

@@ -14,6 +14,7 @@ from workloads import TRACE, guest_python, small_device, traced
 from lab import Pair
 from lab.module import VERBS, guest_program
 from lab.nfs import PORT, script
+from lab.run import SIDE_BY_SIDE
 
 pytestmark = pytest.mark.about("server")
 
@@ -73,6 +74,8 @@ def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) 
                 beside[connections] = times(pair)
         after = times(pair)
     print(f"{before} before, {after} after, beside so many connections: {beside}")
+    if SIDE_BY_SIDE:
+        pytest.skip("everybody has been served; how fast says nothing beside other machines")
     for slowed in beside.values():
         assert slowed.median < 2 * max(before.median, after.median)
         assert slowed.longest < max(before.longest, after.longest) + MILLISECONDS_OF_A_STRAGGLER
@@ -126,5 +129,7 @@ def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str)
         other.unmount()
     pair.server.script("network", "address", "del", f"{ANOTHER_ADDRESS}/24")
     print(f"{before} before, {beside} beside them")
+    if SIDE_BY_SIDE:
+        pytest.skip("everybody has been served; how fast says nothing beside other machines")
     assert beside.median < 2 * before.median
     assert beside.longest < before.longest + MILLISECONDS_OF_A_STRAGGLER

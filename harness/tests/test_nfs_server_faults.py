@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from expectations import (LIVE_OBJECTS, connections, eventually, live_objects, mounted, rdma_resources,
                           wait_for_resources)
-from workloads import (TRACE, fio, fio_command, guest_python, slow_function, traced,
+from workloads import (TRACE, fio, fio_command, guest_python, revive_device, slow_function, traced,
                        verified_io, wait_for_round)
 
 from lab import Guest, Mount, Pair
@@ -290,17 +290,6 @@ def test_an_address_that_goes_and_comes_back_is_listened_on_again(
             wait_for_round(processes)
         assert there.stats().total("connect_count") > before
     wait_for_resources(pair.server, idle, timeout=60)
-
-
-def revive_device(guest: Guest) -> None:
-    """Renews a soft-RoCE device whose queue pair 1 has died.
-
-    A connection manager's message that finds no route, because the address is away, takes it into
-    the error state for good, and nobody can connect to the device any more, whoever serves.
-    """
-    if "type GSI state ERR" in guest.output("rdma resource show qp"):
-        guest.script("network", "remove")
-        guest.script("network", "add")
 
 
 def test_nfsd_is_stopped_and_the_module_unloaded_under_load(

@@ -5,12 +5,11 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from conftest import FULL
-
 from lab import Guest, Process
 from lab.module import guest_module
 from lab.nfs import script
 from lab.paths import GUEST_SCRIPTS
+from lab.run import FULL
 
 TRACING = "/sys/kernel/tracing"
 TRACE = f"{TRACING}/trace"
@@ -117,6 +116,20 @@ def queue_pair_events(guest: Guest) -> Iterator[Callable[[int], None]]:
     yield lambda event: guest.run(f"echo {event} >/sys/module/queue_pair_events/parameters/event")
     assert int(guest.read("/sys/module/queue_pair_events/parameters/told")) > 0, "nobody wants to hear of events"
     guest.run("rmmod queue_pair_events")
+
+
+def revive_device(guest: Guest) -> bool:
+    """Renews a soft-RoCE device whose queue pair 1 has died; returns whether it had.
+
+    A connection manager's message that finds no route or no neighbour, because the address or the
+    link is away, takes it into the error state for good, and nobody can connect to the device any
+    more, whoever serves.
+    """
+    if "type GSI state ERR" not in guest.output("rdma resource show qp"):
+        return False
+    guest.script("network", "remove")
+    guest.script("network", "add")
+    return True
 
 
 @contextmanager

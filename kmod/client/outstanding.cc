@@ -68,18 +68,27 @@ int Outstanding::allocate(rpc_rqst *rqst) noexcept
 void Outstanding::release(rpc_rqst *rqst) noexcept
 {
 	Request &request = Request::of(rqst);
-
-	fence(request);
-	request.trim();
-	bool is_abandoned;
-	{
-		kernel::Guard guard(lock_);
-		is_abandoned = abandon(request);
-		free_.put(request);
+	Left left = put_back(request);
+	if (left == Left::fence) {
+		fence(request);
+		left = put_back(request);
 	}
 	/* A Call that waits for a credit may have to see that none comes back. */
-	if (is_abandoned)
+	if (left == Left::abandoned_credit)
 		owner_.room();
+}
+
+Outstanding::Left Outstanding::put_back(Request &request) noexcept
+{
+	/* Freed without the lock. */
+	kernel::Block large;
+	kernel::Guard guard(lock_);
+	if (withdraw(request))
+		return Left::fence;
+	large = request.take_large_buffer();
+	const bool is_abandoned = abandon(request);
+	free_.put(request);
+	return is_abandoned ? Left::abandoned_credit : Left::nothing;
 }
 
 void Outstanding::connected(std::uint32_t credits) noexcept

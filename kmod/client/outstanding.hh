@@ -103,6 +103,15 @@ class Outstanding {
 	}
 	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	/* What is left to do for a Request that was to be put back. */
+	enum class Left : std::uint8_t {
+		nothing,
+		/* Its memory has to come back first. */
+		fence,
+		/* Its credit does not come back. */
+		abandoned_credit,
+	};
+	[[nodiscard]] Left put_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool free_memory(Request &request, const char *by) noexcept RPCORDMA_EXCLUDES(lock_);
 	bool abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);

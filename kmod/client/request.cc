@@ -60,10 +60,9 @@ bool Request::lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept
 	return true;
 }
 
-void Request::trim() noexcept
+kernel::Block Request::take_large_buffer() noexcept
 {
-	if (buffer_.size() > kept_size)
-		buffer_ = kernel::Block();
+	return buffer_.size() > kept_size ? std::exchange(buffer_, {}) : kernel::Block();
 }
 
 verbs::Mapped Request::advertise(const Runs &call, const Runs &reply, const proto::Plan &plan,

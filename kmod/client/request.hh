@@ -37,8 +37,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 	/* Gives the RPC buffers of the sizes that it asks for. Return: false if there is no memory. Context: may sleep if
 	 * `gfp` allows that. */
 	[[nodiscard]] bool lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept;
-	/* Frees large buffers, which are not kept for the next RPC. */
-	void trim() noexcept;
+	/* Its buffers, where they are large: those are not kept for the next RPC. */
+	[[nodiscard]] kernel::Block take_large_buffer() noexcept;
 
 	/* Registers what the plan has travel by chunks, with registrations of `taken`, and appends the work requests to
 	 * `chain`. Nothing is offered before. Where the result is not yes, `advertised` is to be taken back. Context: the send lock. */

@@ -22,11 +22,7 @@ Posting::Posting(Action done) noexcept
 
 bool Outbox::post(SendBuffer &message, std::uint32_t size, std::optional<u32> invalidate) noexcept
 {
-	if (is_crowded() || !queue_->reserve(1))
-		return false;
-	/* Where it fails, the connection has been given up. */
-	(void)queue_->post(message, size, {}, {.watcher = nullptr, .invalidate = invalidate});
-	return true;
+	return !is_crowded() && queue_->post_at_once(message, size, invalidate);
 }
 
 void Outbox::put(Posting &posting) noexcept

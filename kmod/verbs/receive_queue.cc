@@ -14,8 +14,11 @@ void ReceiveBuffer::completed(ib_cq *, ib_wc *completion)
 
 ReceiveQueue::~ReceiveQueue()
 {
-	/* Those of a chain that could not be posted: nothing completes them. */
-	posted_.delete_all();
+	/* Also those of a chain that could not be posted: nothing has completed them. */
+	while (spare_.take())
+		;
+	for (ReceiveBuffer *buffer = newest_; buffer;)
+		delete std::exchange(buffer, buffer->older_);
 }
 
 ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept
@@ -59,9 +62,10 @@ std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch,
 	std::uint32_t missing;
 	{
 		kernel::Guard guard(lock_);
-		if (posted_.size() >= wanted || stopped_ || failed_)
-			return posted_.size();
-		const std::uint32_t at_hand = posted_.size() + spare_.size();
+		const std::uint32_t posted = at_device();
+		if (posted >= wanted || stopped_ || failed_)
+			return posted;
+		const std::uint32_t at_hand = posted + spare_.size();
 		missing = at_hand < wanted ? wanted + batch - at_hand : 0;
 	}
 	kernel::List<ReceiveBuffer> made;
@@ -82,7 +86,7 @@ std::uint32_t ReceiveQueue::post_more(std::uint32_t wanted, std::uint32_t batch,
 		}
 		post_spares(std::min(wanted + batch, depth_));
 		failed = failed_;
-		posted = posted_.size();
+		posted = at_device();
 	}
 	if (failed)
 		user_.failed("receive queue", "not posted");
@@ -95,23 +99,21 @@ void ReceiveQueue::post_spares(std::uint32_t wanted) noexcept
 		return;
 	ib_recv_wr *first = nullptr;
 	ib_recv_wr **link = &first;
-	const std::uint32_t posted_before = posted_.size();
-	while (posted_.size() < wanted) {
+	std::uint32_t posted = 0;
+	for (const std::uint32_t before = at_device(); before + posted < wanted; posted++) {
 		ReceiveBuffer *const buffer = spare_.take();
 		if (!buffer)
 			break;
 		buffer->block_.sync_for_device(buffer->block_.bytes().size());
 		*link = buffer->request_.get();
 		link = &field::ib_recv_wr::next(*link);
-		posted_.push_back(*buffer);
 	}
 	*link = nullptr;
 	/* Which of a failed chain were posted does not matter: the connection ends. */
-	if (posted_.size() != posted_before && rpcordma_post_recv(qp_, first) != 0)
+	if (posted != 0 && rpcordma_post_recv(qp_, first) != 0)
 		failed_ = true;
 	/* Not before: who relies on their number has the peer send messages for them. */
-	if (!failed_)
-		posted_count_.store_release(posted_.size());
+	posted_.store_release(posted_.read() + posted);
 }
 
 void ReceiveQueue::give_back(ReceiveBuffer &buffer) noexcept
@@ -154,11 +156,7 @@ void ReceiveQueue::unmap() noexcept
 
 void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
 {
-	{
-		kernel::Guard guard(lock_);
-		posted_.remove(buffer);
-		posted_count_.set(posted_.size());
-	}
+	completed_.set(completed_.read() + 1);
 	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
 		give_back(buffer);
 		user_.failed("receive queue", rpcordma_status_name(field::ib_wc::status(completion)));

@@ -71,8 +71,8 @@ class ReceiveQueue : public kernel::Heap {
 	 * at all. Returns how many are posted. */
 	std::uint32_t provide(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
-		const std::uint32_t posted = posted_count_.load_acquire();
-		return posted >= wanted ? posted : post_more(wanted, batch, gfp);
+		const std::uint32_t at_device = this->at_device();
+		return at_device >= wanted ? at_device : post_more(wanted, batch, gfp);
 	}
 	/* Takes back a buffer; a later provide() posts it. */
 	void give_back(ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -93,6 +93,14 @@ class ReceiveQueue : public kernel::Heap {
 	void forget(kernel::List<ReceiveBuffer> &buffers) noexcept RPCORDMA_REQUIRES(lock_);
 	std::uint32_t post_more(std::uint32_t wanted, std::uint32_t batch, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	void post_spares(std::uint32_t wanted) noexcept RPCORDMA_REQUIRES(lock_);
+	/* How many Receives the device has. One that completes meanwhile may be counted still: its message is not to come any more.
+	 * One may complete before it is counted as posted. */
+	[[nodiscard]] std::uint32_t at_device() const noexcept
+	{
+		const std::uint32_t completed = completed_.load_acquire();
+		const auto difference = static_cast<std::int32_t>(posted_.load_acquire() - completed);
+		return difference > 0 ? static_cast<std::uint32_t>(difference) : 0;
+	}
 
 	ib_device *const device_;
 	ib_qp *qp_ = nullptr;
@@ -103,12 +111,12 @@ class ReceiveQueue : public kernel::Heap {
 	kernel::Atomic<std::uint32_t> size_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_RECEIVE_QUEUE};
 	kernel::Reserve<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
-	kernel::List<ReceiveBuffer> posted_ RPCORDMA_GUARDED_BY(lock_);
 	/* All there are, wherever they are, begin with this one. */
 	ReceiveBuffer *newest_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
-	/* The number of those that the device has, for who looks without the lock: enough are posted nearly always.
-	 * Released after they were posted, acquired by who has the peer send messages for them. */
-	kernel::Atomic<std::uint32_t> posted_count_{0};
+	/* Receives that were posted, counted modulo 2^32: written with the lock, released after the posting, acquired by who has the
+	 * peer send messages for them. And those that have completed: written by completions, read before the others. */
+	kernel::Atomic<std::uint32_t> posted_{0};
+	kernel::Atomic<std::uint32_t> completed_{0};
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool failed_ RPCORDMA_GUARDED_BY(lock_) = false;
 };

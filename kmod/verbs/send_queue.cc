@@ -194,7 +194,7 @@ void SendQueue::abandon(SendBuffer &buffer, std::uint32_t requests) noexcept
 	free_.put(buffer);
 }
 
-bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const SendOptions &options) noexcept
+void SendQueue::fill(SendBuffer &buffer, std::uint32_t size, const SendOptions &options) noexcept
 {
 	Signal &signal = options.watcher ? *options.watcher : buffer;
 	ib_send_wr *const request = buffer.request_.get();
@@ -204,20 +204,51 @@ bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const
 	field::ib_send_wr::opcode(request) = options.invalidate ? kernel::IB_WR_SEND_WITH_INV : kernel::IB_WR_SEND;
 	field::ib_send_wr::invalidate_rkey(request) = options.invalidate.value_or(0);
 	signal.queue_ = this;
-	before.append(request);
+}
+
+bool SendQueue::post(SendBuffer &buffer, std::uint32_t size, Chain before, const SendOptions &options) noexcept
+{
+	fill(buffer, size, options);
+	before.append(buffer.request_.get());
 
 	bool posted;
 	{
 		kernel::Guard guard(lock_);
-		const bool signalled = options.watcher || needs_completion(before.count);
-		field::ib_send_wr::send_flags(request) = signalled ? kernel::IB_SEND_SIGNALED : 0;
-		in_queue_.push_back(buffer);
-		unsignalled_++;
-		posted = post_locked(before, signal, signalled);
-		buffer.mark_ = posted_;
+		posted = post_message(buffer, before, options.watcher);
 	}
 	if (!posted)
 		user_.failed("send queue", "not posted");
+	return posted;
+}
+
+bool SendQueue::post_at_once(SendBuffer &buffer, std::uint32_t size, std::optional<u32> invalidate) noexcept
+{
+	fill(buffer, size, {.watcher = nullptr, .invalidate = invalidate});
+	Chain chain;
+	chain.append(buffer.request_.get());
+
+	bool posted;
+	{
+		kernel::Guard guard(lock_);
+		if (stopped_ || room() < chain.count)
+			return false;
+		reserved_ += chain.count;
+		posted = post_message(buffer, chain, nullptr);
+	}
+	if (!posted)
+		user_.failed("send queue", "not posted");
+	return true;
+}
+
+/* Posts a message that is the last of its chain. */
+bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *watcher) noexcept
+{
+	const bool signalled = watcher || needs_completion(chain.count);
+	field::ib_send_wr::send_flags(chain.last) = signalled ? kernel::IB_SEND_SIGNALED : 0;
+	in_queue_.push_back(buffer);
+	unsignalled_++;
+	const bool posted = post_locked(chain, watcher ? *watcher : buffer, signalled);
+	buffer.mark_ = posted_;
 	return posted;
 }
 

@@ -125,6 +125,10 @@ class SendQueue : public kernel::Heap {
 	 * connection is lost, and nothing will be signalled. */
 	[[nodiscard]] bool post(SendBuffer &buffer, std::uint32_t size, Chain before,
 				const SendOptions &options) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Posts a message by itself, whose room was not reserved.
+	 * Return: false where there is no room now. Where posting fails, the connection is lost. */
+	[[nodiscard]] bool post_at_once(SendBuffer &buffer, std::uint32_t size, std::optional<u32> invalidate) noexcept
+		RPCORDMA_EXCLUDES(lock_);
 	/* Posts a chain whose room was reserved, with `signal` on the last; false where the queue has been stopped or is
 	 * broken: then nothing will be signalled. */
 	[[nodiscard]] bool post(Chain chain, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -145,6 +149,9 @@ class SendQueue : public kernel::Heap {
 	static void silent_completed(ib_cq *cq, ib_wc *completion);
 	void failed(unsigned int status) noexcept { user_.failed("send queue", rpcordma_status_name(status)); }
 	SendBuffer *make(gfp_t gfp) noexcept;
+	void fill(SendBuffer &buffer, std::uint32_t size, const SendOptions &options) noexcept;
+	[[nodiscard]] bool post_message(SendBuffer &buffer, const Chain &chain, Signal *watcher) noexcept
+		RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool post_locked(Chain chain, Signal &signal, bool signalled) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool needs_completion(std::uint32_t requests) const noexcept RPCORDMA_REQUIRES(lock_);
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);

@@ -129,6 +129,14 @@ Result<WriteList> WriteList::decode(Reader &reader) noexcept
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
 {
 	Chunks chunks;
+	// Most messages have none, and say so in three words.
+	if (const Bytes rest = reader.rest(); rest.size() >= chunks_size(0, 0, 0)) {
+		const auto lists = rest.first<chunks_size(0, 0, 0)>();
+		if ((load_word<0>(lists) | load_word<1>(lists) | load_word<2>(lists)) == absent) {
+			(void)reader.take(lists.size());
+			return chunks;
+		}
+	}
 	chunks.reads = TRY(ReadList::decode(reader));
 	chunks.writes = TRY(WriteList::decode(reader));
 	if (TRY(reader.boolean()))

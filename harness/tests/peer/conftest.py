@@ -18,6 +18,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from lab.errors import LabError  # noqa: E402
+from lab.guest import Guest  # noqa: E402
 from lab.kernel import Kernel  # noqa: E402
 from lab.nfs import OURS  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
@@ -32,6 +34,9 @@ MACHINES = [f"test-{device}" for device in TEST_DEVICES] or [
 TRANSPORT = os.environ.get("RPCORDMA_TRANSPORT", OURS)
 LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}"
 KERNEL_LOG_LINES = 80
+# What the module traces of connections that it ends: in a buffer of its own, so that the tests can use the other.
+LOST_CONNECTIONS = "/sys/kernel/tracing/instances/lost-connections"
+TRACE_LINES = 40
 
 
 def pytest_configure() -> None:
@@ -75,6 +80,9 @@ def device_of(name: str) -> Device:
 def solo(request: pytest.FixtureRequest, machine: Solo) -> Iterator[Solo]:
     """The machine; the test fails where its kernel complains."""
     machine.guest.note(f"{request.node.name} begins")
+    if TRANSPORT == OURS:
+        machine.guest.run(f"mkdir -p {LOST_CONNECTIONS}; echo >{LOST_CONNECTIONS}/trace; "
+                          f"echo 1 >{LOST_CONNECTIONS}/events/rpcordma/rpcordma_disconnect/enable")
     yield machine
     machine.guest.mark("end of the test")
     complaints = machine.guest.complaints()
@@ -89,10 +97,19 @@ def peer(solo: Solo) -> Peer:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
-    """Shows the kernel's log with a test that failed."""
+    """Shows the kernel's log with a test that failed, and which connections the module ended and why."""
     outcome = yield
     report = outcome.get_result()
     used = item.funcargs.get("machine")
     if report.failed and used:
         log = "\n".join(map(str, used.guest.kernel_log[-KERNEL_LOG_LINES:]))
-        report.sections += [("kernel log", log), ("logs", str(used.guest.console_log.parent))]
+        report.sections += [("kernel log", log), ("connections that were ended", lost_connections(used.guest)),
+                            ("logs", str(used.guest.console_log.parent))]
+
+
+def lost_connections(guest: Guest) -> str:
+    """What the module has traced of them, as far as the guest still says."""
+    try:
+        return guest.output(f"grep -v ^# {LOST_CONNECTIONS}/trace | tail -n {TRACE_LINES}")
+    except LabError as error:
+        return str(error)

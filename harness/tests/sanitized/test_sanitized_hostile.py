@@ -5,19 +5,12 @@ A part of harness/peer's cases. soft-iWARP is quicker than soft-RoCE here; where
 of a device, they are not among these: it lets memory be read that may only be written to.
 """
 
-from fnmatch import fnmatch
-
 import pytest
 from conftest import Keeper
 
-from lab.conformance import Outcome, case_names, run_side
+from lab.conformance import Outcome, hostile_case_names, run_side
 
-HOSTILE = ("access-read-only-*", "call-cut-*", "chunks-that-*", "credits-many", "disconnect-*", "error-*",
-           "handle-unknown-second-*", "length-*", "list-*", "long-call-beyond-*", "long-call-lengths-*",
-           "message-*", "nomsg-*", "offset-*", "payload-*", "*-lengths-overflow", "reply-for-nobody*",
-           "segment-count-*", "vanish-*", "xid-differs")
-CASES = [name for name in case_names("server")
-         if any(fnmatch(name, f"server/{pattern}") for pattern in HOSTILE)]
+CASES = hostile_case_names()
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The faults of the ordeal: how each is done, and how soon after its end the load must go on."""
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from expectations import eventually
+from lab.conformance import hostile_case_names
+from lab.errors import CommandFailed, LabError
+from lab.guest import Guest
+from lab.module import guest_module
+from lab.nfs import PORT, script
+from lab.pair import Pair
+from lab.peer import Peer
+from workloads import QUEUE_PAIR_FATAL, guest_python
+
+# The most that one command of a fault may take.
+PATIENCE = 180
+# What disconnect.py may take for one disconnect.
+DISCONNECT_SECONDS = 120
+EVENTS = "queue-pair-events"
+FAILING = "failing-function"
+# A delay of 4 ms breaks soft-RoCE itself, whichever module is above it.
+IMPAIRMENTS = ("loss 0.5%", "loss 3%", "delay 500us 300us", "delay 1ms reorder 30% 50%", "duplicate 10%", "corrupt 1%")
+# What allocates memory for our module, and what makes a connection, at each end. One that returns a pointer returns the
+# same number.
+ALLOCATORS = ("rpcordma_alloc", "rpcordma_alloc_near")
+VERBS = {"client": ("__ib_alloc_pd", "__ib_alloc_cq_any", "rdma_create_qp", "ib_alloc_mr", "rdma_resolve_addr",
+                    "rdma_resolve_route", "rdma_connect"),
+         "server": ("__ib_alloc_cq_any", "rdma_create_qp", "rdma_accept")}
+OUT_OF_MEMORY = -12
+# Left to a guest whose memory is filled, in MiB.
+SPARED = 48
+KILLED_BY_THE_KERNEL = 137
+HOSTILE_AT_A_TIME = 4
+THREADS = 8
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a fault was, and how many times it did what its kind is about."""
+
+    what: str
+    count: int = 1
+
+
+Act = Callable[[Pair, random.Random], Done]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault: how it is done, and how many seconds after its end the load must have gone on."""
+
+    act: Act
+    limit: int
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(name: str, limit: int) -> Callable[[Act], Act]:
+    """Makes a function one of the kinds."""
+    def register(act: Act) -> Act:
+        KINDS[name] = Kind(act, limit)
+        return act
+    return register
+
+
+def prepare(guest: Guest) -> None:
+    """What a guest needs for its faults, after each boot and before a connection is made."""
+    guest.run(f"insmod {guest_module(guest.kernel, EVENTS)}; modprobe sch_netem; modprobe -a rdma_ucm ib_uverbs; "
+              "echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down")
+
+
+def clean_up(guest: Guest) -> None:
+    """Takes back what prepare() did that is in the way of others."""
+    guest.run("rmmod queue_pair_events")
+
+
+def either(pair: Pair, draw: random.Random) -> Guest:
+    """One of the two ends."""
+    return draw.choice(pair.guests)
+
+
+# Connections
+
+@kind("client-disconnect", 30)
+def client_disconnect(pair: Pair, draw: random.Random) -> Done:
+    """The client is told that its connection is lost, while Calls wait for Replies."""
+    count = draw.randint(2, 8)
+    pair.client.run(guest_python("disconnect.py", count), timeout=count * DISCONNECT_SECONDS)
+    return Done(f"{count} disconnects at the client", count)
+
+
+@kind("server-disconnect", 30)
+def server_disconnect(pair: Pair, _draw: random.Random) -> Done:
+    """The server's device says of each queue pair that it is broken."""
+    before = told(pair.server)
+    pair.server.run(f"echo {QUEUE_PAIR_FATAL} >/sys/module/queue_pair_events/parameters/event")
+    count = told(pair.server) - before
+    return Done(f"{count} connections broken at the server", count)
+
+
+def told(guest: Guest) -> int:
+    """How many queue pairs have been told an event."""
+    return int(guest.read("/sys/module/queue_pair_events/parameters/told"))
+
+
+# The network between
+
+@kind("impaired-network", 60)
+def impaired_network(pair: Pair, draw: random.Random) -> Done:
+    """Packets of one end are lost, late, out of order, twice there or changed for some seconds."""
+    guest, how, seconds = either(pair, draw), draw.choice(IMPAIRMENTS), draw.randint(3, 15)
+    netem(guest, how, seconds)
+    return Done(f"{how} for {seconds} s from the {guest.name}")
+
+
+@kind("blackout", 60)
+def blackout(pair: Pair, draw: random.Random) -> Done:
+    """No packet of one end arrives for some seconds, which nobody is told."""
+    guest, seconds = either(pair, draw), draw.randint(1, 30)
+    netem(guest, "loss 100%", seconds)
+    return Done(f"nothing arrives from the {guest.name} for {seconds} s")
+
+
+def netem(guest: Guest, how: str, seconds: int) -> None:
+    """Has the kernel treat what a guest sends so, for so long."""
+    guest.run(f"tc qdisc add dev eth0 root netem limit 10000 {how} && sleep {seconds}; tc qdisc del dev eth0 root",
+              PATIENCE)
+
+
+@kind("link-down", 60)
+def link_down(pair: Pair, draw: random.Random) -> Done:
+    """The interface of one end is down for some seconds."""
+    guest, seconds = either(pair, draw), draw.randint(1, 30)
+    guest.run(f"ip link set eth0 down && sleep {seconds}; ip link set eth0 up", PATIENCE)
+    return Done(f"the link of the {guest.name} down for {seconds} s")
+
+
+@kind("address-removed", 60)
+def address_removed(pair: Pair, draw: random.Random) -> Done:
+    """The address of one end is away for some seconds."""
+    guest, seconds = either(pair, draw), draw.randint(1, 10)
+    address = f"{pair.SERVER_ADDRESS if guest is pair.server else pair.CLIENT_ADDRESS}/24"
+    guest.script("network", "address", "del", address)
+    guest.run(f"sleep {seconds}", PATIENCE)
+    guest.script("network", "address", "add", address)
+    return Done(f"the address of the {guest.name} away for {seconds} s")
+
+
+@kind("device-removed", 60)
+def device_removed(pair: Pair, draw: random.Random) -> Done:
+    """The device of one end goes, and comes back after some seconds."""
+    guest, seconds = either(pair, draw), draw.randint(0, 8)
+    guest.script("network", "remove")
+    guest.run(f"sleep {seconds}", PATIENCE)
+    guest.script("network", "add")
+    return Done(f"the device of the {guest.name} away for {seconds} s")
+
+
+# The server. Grace periods of ten seconds are a part of the time that the load then takes to go on.
+
+@kind("nfsd-restarted", 90)
+def nfsd_restarted(pair: Pair, draw: random.Random) -> Done:
+    """nfsd is stopped, with its connections and listeners, and started again."""
+    seconds = draw.randint(0, 5)
+    pair.server.run(f"{script('nfs-server', 'stop')} && sleep {seconds} && {script('nfs-server', 'serve')}", PATIENCE)
+    return Done(f"nfsd away for {seconds} s")
+
+
+@kind("nfsd-threads", 30)
+def nfsd_threads(pair: Pair, draw: random.Random) -> Done:
+    """nfsd has another number of threads, first very few."""
+    least, then = draw.randint(1, 2), draw.randint(2, 32)
+    for number in (least, then):
+        pair.server.run(f"echo {number} >/proc/fs/nfsd/threads", PATIENCE)
+    return Done(f"{least}, then {then} threads of nfsd", 2)
+
+
+@kind("server-crashed", 90)
+def server_crashed(pair: Pair, _draw: random.Random) -> Done:
+    """Power fails in the server, which then boots again."""
+    pair.server.kill()
+    pair.restart_server()
+    prepare(pair.server)
+    return Done("the server crashed and was booted")
+
+
+@kind("module-reloaded", 90)
+def module_reloaded(pair: Pair, _draw: random.Random) -> Done:
+    """nfsd is stopped, the server's module is unloaded and loaded, and nfsd is started."""
+    pair.unload_server_transport()
+    pair.load_server_transport()
+    return Done("the server's module unloaded and loaded")
+
+
+# Memory, and verbs that fail
+
+@kind("allocations-fail", 60)
+def allocations_fail(pair: Pair, draw: random.Random) -> Done:
+    """Some allocations of our module fail at one end, while connections are made."""
+    guest, function = either(pair, draw), draw.choice(ALLOCATORS)
+    return failing_while_connecting(pair, guest, function, draw.randint(1, 9), draw.choice((1, 1, 3, 10)))
+
+
+@kind("verbs-fail", 60)
+def verbs_fail(pair: Pair, draw: random.Random) -> Done:
+    """Some calls of the verbs or of the connection manager fail at one end, while connections are made."""
+    guest = either(pair, draw)
+    # Most of them are called once for a connection.
+    function = draw.choice(VERBS[guest.name])
+    return failing_while_connecting(pair, guest, function, draw.randint(1, 9), draw.randint(1, 2))
+
+
+def failing_while_connecting(pair: Pair, guest: Guest, function: str, times: int, every: int) -> Done:
+    """Breaks the connection, and has a function fail until there is one again, and then another time."""
+    with failing_function(guest, function, times, every) as failed:
+        pair.client.run(guest_python("disconnect.py", 2), timeout=2 * DISCONNECT_SECONDS)
+        count = failed()
+    return Done(f"{function} failed {count} times in the {guest.name}", count)
+
+
+@contextmanager
+def failing_function(guest: Guest, function: str, times: int, every: int) -> Iterator[Callable[[], int]]:
+    """Some calls of a function of the kernel fail in this block; what this gives says how many."""
+    guest.run(f"insmod {guest_module(guest.kernel, FAILING)} function={function} times={times} every={every} "
+              f"result={OUT_OF_MEMORY}")
+    yield lambda: int(guest.read("/sys/module/failing_function/parameters/failed"))
+    guest.run("rmmod failing_function")
+
+
+@kind("memory-pressure", 60)
+def memory_pressure(pair: Pair, draw: random.Random) -> Done:
+    """A process takes nearly all memory of one end; it is the one that the kernel kills if there is too little."""
+    guest = either(pair, draw)
+    free = int(guest.output("awk '/^MemAvailable/ { print $2 }' /proc/meminfo")) >> 10
+    filled = guest.run(f"choom -n 1000 -- {guest_python('memory.py', free - SPARED)}", PATIENCE, check=False)
+    if filled.status not in (0, KILLED_BY_THE_KERNEL):
+        raise CommandFailed(f"memory of the {guest.name}: {filled.stdout}")
+    return Done(f"{free - SPARED} MiB of {free} MiB taken in the {guest.name}")
+
+
+# Others
+
+@kind("hostile-peer", 30)
+def hostile_peer(pair: Pair, draw: random.Random) -> Done:
+    """A hostile requester sends the server what it must not, beside the load."""
+    cases = draw.sample(hostile_case_names(), HOSTILE_AT_A_TIME)
+    only = [word for name in cases for word in ("--only", name)]
+    ran = Peer(pair.client).run("conform", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", *only,
+                                timeout=PATIENCE, check=False)
+    # 1: a case has failed, which may be because the machines are busy.
+    if ran.status not in (0, 1):
+        raise LabError(f"rpcordma-peer could not run: {ran.stdout}")
+    return Done(f"{', '.join(cases)}", len(cases))
+
+
+@kind("processes-killed", 30)
+def processes_killed(pair: Pair, draw: random.Random) -> Done:
+    """Processes of the client that read and write are killed in the middle of that."""
+    jobs = draw.randint(1, 4)
+    victims = pair.client.spawn(
+        "cd /tmp && exec fio --name=killed --directory=/mnt --rw=rw --bs=256k --direct=1 --ioengine=libaio "
+        f"--iodepth=8 --size=16m --time_based --runtime=300 --fallocate=none --numjobs={jobs}")
+    eventually(pair.client, f"test $(ls /mnt | grep -c '^killed') -ge {jobs} && test -s /mnt/killed.0.0", PATIENCE)
+    victims.kill()
+    victims.wait(PATIENCE)
+    pair.client.run("rm -f /mnt/killed.*", PATIENCE)
+    return Done(f"{jobs} processes killed", jobs)
+
+
+def listed() -> str:
+    """The kinds and their limits, for people."""
+    return "\n".join(f"{name:20} {one.limit:4} s  {re.sub(r'[ ]*[.]$', '', (one.act.__doc__ or '').splitlines()[0])}"
+                     for name, one in KINDS.items())

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One run: two guests that are up, load, faults, and what must hold at the end."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from expectations import OFFERED, live_objects, mounted, rdma_resources, wait_for_resources
+from lab import Guest, Mount, Pair
+from lab.errors import GuestDied, LabError, LabTimeout
+from lab.machines import complaints_of
+from ordeal.faults import KINDS, THREADS, clean_up, prepare
+from ordeal.load import Load, last_lines
+from ordeal.record import PASSED, Happened, Record
+from ordeal.schedule import Cell, Fault, faults
+from workloads import guest_python, revive_device
+
+# What the first part of the load may take to begin, and what it may take without a fault.
+BEGIN_SECONDS = 120
+# The throughput is measured for so long.
+QUIET_SECONDS = 15
+# So much of the throughput before the first fault must be there after the last. Machines that share processors with
+# others differ a lot from minute to minute.
+KEPT_THROUGHPUT = 0.25
+# How much less memory may be available at the end, in MiB: kernels keep some of what they have used.
+KEPT_MEMORY = 96
+LEFT_SECONDS = 120
+LOCK_SECONDS = 60
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Idle:
+    """What is there while nothing is mounted."""
+
+    resources: dict[str, object]
+    objects: dict[str, dict[str, int]]
+    memory: dict[str, int]
+
+    @classmethod
+    def of(cls, pair: Pair) -> "Idle":
+        """What is there now."""
+        return cls({guest.name: rdma_resources(guest) for guest in pair.guests},
+                   {guest.name: live_objects(guest) for guest in pair.guests},
+                   {guest.name: available(guest, "sync; echo 3 >/proc/sys/vm/drop_caches; ") for guest in pair.guests})
+
+
+class Run:
+    """A run, in a pair of guests that are up and have nothing mounted."""
+
+    def __init__(self, pair: Pair, record: Record, say: Say):
+        self.pair = pair
+        self.record = record
+        self.say = say
+
+    def endure(self, seconds: float, kinds: Sequence[str] = (), least: int = 1) -> None:
+        """Does all of it, with as many faults as there is time for, but at least so many; the record has the outcome.
+
+        Raises what ended a run that did not pass.
+        """
+        begin = time.monotonic()
+        try:
+            self._endure(begin + seconds, kinds or list(KINDS), least)
+            self.record.outcome = PASSED
+        except (LabError, AssertionError) as error:
+            self.record.outcome = f"failed: {error}"
+            raise
+        finally:
+            self.record.minutes = (time.monotonic() - begin) / 60
+
+    def _endure(self, end: float, kinds: Sequence[str], least: int) -> None:
+        pair, cell = self.pair, self.record.cell
+        with highest_protocol(pair.client, cell.protocol), prepared(pair):
+            idle = Idle.of(pair)
+            self._look_at_memory()
+            with mounted(pair, cell.nfs, export=cell.export) as mount:
+                load = Load(pair.client, mount.path, self.record.seed, locks=not cell.nfs.startswith("3"))
+                load.wait_until_on(0.0, BEGIN_SECONDS)
+                self._measure(mount)
+                for fault in faults(self.record.seed, kinds):
+                    if time.monotonic() > end and fault.number > least:
+                        break
+                    self._do(fault, load)
+                self._measure(mount)
+                self._finish(load, mount)
+            self._nothing_is_left(idle)
+
+    def _do(self, fault: Fault, load: Load) -> None:
+        """One fault, and the load that has to go on after it."""
+        one = KINDS[fault.kind]
+        self.say(f"fault {fault.number}: {fault.kind}")
+        begin = uptime(self.pair.client)
+        try:
+            done = one.act(self.pair, fault.draw())
+            end = self._wait_until_on(load, one.limit)
+            self._lock_is_held(load)
+            self._is_quiet(f"fault {fault.number}")
+        except (LabError, AssertionError) as error:
+            raise LabError(f"fault {fault.number} ({fault.kind}): {error}") from error
+        recovery = load.recovery(end)
+        happened = Happened(fault.number, fault.kind, done.what, done.count, begin, round(end - begin, 2),
+                            round(recovery, 2), round(load.stall(begin, end + recovery), 2))
+        self.record.faults.append(happened)
+        self._look_at_memory()
+        self.say(f"fault {fault.number}: {done.what}; the load went on after {recovery:.1f} s, longest stall "
+                 f"{happened.stall:.1f} s")
+
+    def _wait_until_on(self, load: Load, limit: float) -> float:
+        """Waits for the load after a fault; returns when the fault was over.
+
+        It is over when soft-RoCE, which may have died of it, is alive again. It can also die of a message that was
+        under way then.
+        """
+        self._revive()
+        end = uptime(self.pair.client)
+        try:
+            load.wait_until_on(end, limit)
+        except LabTimeout:
+            if not self._revive():
+                raise
+            end = uptime(self.pair.client)
+            load.wait_until_on(end, limit)
+        return end
+
+    def _revive(self) -> bool:
+        """Renews soft-RoCE devices that have died."""
+        dead = [guest.name for guest in self.pair.guests if revive_device(guest)]
+        for name in dead:
+            self.say(f"soft-RoCE of the {name} had died, and has been renewed")
+        self.record.revived += len(dead)
+        return bool(dead)
+
+    def _lock_is_held(self, load: Load) -> None:
+        """The server knows of the lock that the client has held from the beginning."""
+        if load.held is None:
+            return
+        command = guest_python("lock.py", "try", f"/srv/nfs/{self.record.cell.export}/lock")
+        deadline = time.monotonic() + LOCK_SECONDS
+        # Who reclaims it after the server was away does so when it can; that can only be looked at.
+        while self.pair.server.output(command) != "busy\n":
+            assert time.monotonic() < deadline, "the server does not know of the client's lock any more"
+
+    def _is_quiet(self, mark: str) -> None:
+        complaints = [line for guest in self.pair.guests for line in complaints_of(guest, mark)]
+        assert not complaints, "a kernel complained:\n" + "\n".join(complaints)
+
+    # Figures
+
+    def _measure(self, mount: Mount) -> None:
+        """How many calls and bytes there are in a second while nothing happens."""
+        def counts() -> tuple[float, int, int]:
+            stats = mount.stats()
+            return (uptime(self.pair.client), stats.total("sends"),
+                    stats.total("total_request_bytes") + stats.total("total_reply_bytes"))
+        before = counts()
+        self.pair.client.run(f"sleep {QUIET_SECONDS}")
+        seconds, calls, octets = (after - earlier for earlier, after in zip(before, counts()))
+        figures = {"calls": round(calls / seconds, 1), "mebibytes": round(octets / seconds / (1 << 20), 2)}
+        self.record.throughput.append(figures)
+        self.say(f"{figures['calls']} calls and {figures['mebibytes']} MiB a second")
+
+    def _look_at_memory(self) -> None:
+        client, server = self.pair.client, self.pair.server
+        self.record.memory.append((round(uptime(client)), available(client), available(server)))
+
+    # The end
+
+    def _finish(self, load: Load, mount: Mount) -> None:
+        """All of it was right, and the server has what the client has."""
+        client, server, export = self.pair.client, self.pair.server, f"/srv/nfs/{self.record.cell.export}"
+        self.record.work = load.finish()
+        self.say(f"the load has ended: {self.record.work}")
+        mount.renew()
+        shown = "cd {} && find . | LC_ALL=C sort && find . -type f | LC_ALL=C sort | xargs -r sha256sum"
+        there = client.output(shown.format(mount.path), LEFT_SECONDS)
+        assert "model-cached" in there and there == server.output(shown.format(export), LEFT_SECONDS), \
+            "the client does not see what the server has"
+        client.run(f"rm -rf {mount.path}/*", LEFT_SECONDS)
+        before, after = self.record.throughput
+        assert after["calls"] > before["calls"] * KEPT_THROUGHPUT, f"{after} after the last fault, {before} before"
+
+    def _nothing_is_left(self, idle: Idle) -> None:
+        """Objects of the module and of the device and memory are as they were; the modules can be unloaded."""
+        self.pair.server.run(f"echo {THREADS} >/proc/fs/nfsd/threads")
+        for guest in self.pair.guests:
+            wait_for_resources(guest, idle.resources[guest.name], LEFT_SECONDS)  # type: ignore[arg-type]
+        deadline = time.monotonic() + LEFT_SECONDS
+        while (now := Idle.of(self.pair)).objects != idle.objects:
+            assert time.monotonic() < deadline, f"objects: {now.objects}, at the begin {idle.objects}"
+        for name, memory in idle.memory.items():
+            assert now.memory[name] > memory - KEPT_MEMORY, (
+                f"{now.memory[name]} MiB are available in the {name}, {memory} at the begin")
+        self._look_at_memory()
+        self.pair.unload_client_transport()
+        self.pair.unload_server_transport()
+        self._is_quiet("the end")
+        self.pair.load_client_transport()
+        self.pair.load_server_transport()
+        # Nobody has anything to reclaim; it is an error where there is no grace period.
+        self.pair.server.run("echo Y >/proc/fs/nfsd/v4_end_grace", check=False)
+
+
+@contextmanager
+def prepared(pair: Pair) -> Iterator[None]:
+    """What the faults need, in both guests."""
+    for guest in pair.guests:
+        prepare(guest)
+    yield
+    for guest in pair.guests:
+        clean_up(guest)
+
+
+@contextmanager
+def highest_protocol(client: Guest, version: str) -> Iterator[None]:
+    """Connections that the client makes in this block speak no higher version of RPC-over-RDMA."""
+    before = client.read(OFFERED).strip()
+    client.run(f"echo {version} >{OFFERED}")
+    yield
+    client.run(f"echo {before} >{OFFERED}")
+
+
+def uptime(guest: Guest) -> float:
+    """Seconds since its boot."""
+    return float(guest.read("/proc/uptime").split()[0])
+
+
+def available(guest: Guest, before: str = "") -> int:
+    """Its memory that is available, in MiB, after a command."""
+    return int(guest.output(f"{before}awk '/^MemAvailable/ {{ print $2 }}' /proc/meminfo")) >> 10
+
+
+def blocked_tasks(pair: Pair) -> str:
+    """What waits in the guests that are left, as their kernels say it; it is in the kernel logs then."""
+    shown = []
+    for guest in pair.guests:
+        if not guest.alive:
+            continue
+        try:
+            begin = len(guest.kernel_log)
+            guest.run("echo w >/proc/sysrq-trigger")
+            guest.mark("blocked tasks above")
+            shown.append(f"{guest.name}:\n{guest.output('rdma resource show qp')}"
+                         + last_lines("\n".join(map(str, guest.kernel_log[begin:])), 60))
+        except (LabError, GuestDied) as error:
+            shown.append(f"{guest.name}: {error}")
+    return "\n".join(shown)
+
+
+def new_record(seed: int, cell: Cell, commit: str) -> Record:
+    """The record of a run that begins now."""
+    return Record(seed, cell, commit, time.strftime("%Y-%m-%d %H:%M:%S"))

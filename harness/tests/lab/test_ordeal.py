@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The ordeal, as far as it needs no guest: what a seed chooses, the model of files, the load's progress, the log."""
+
+import importlib.util
+import json
+import os
+import re
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.paths import CHECKOUT, GUEST_SCRIPTS
+from ordeal import record as records
+from ordeal.cli import arguments_of, begin_of
+from ordeal.faults import KINDS
+from ordeal.load import ENOUGH, Worker, longest_gap
+from ordeal.record import Happened, Record
+from ordeal.schedule import Cell, faults
+
+CELL = Cell("6.12", "7.3", "4.2", "2", "xfs")
+
+
+# What a seed chooses
+
+def test_a_seed_chooses_the_same_faults_each_time() -> None:
+    """Their kinds, their order, and what each kind leaves open; another seed chooses others."""
+    first, again, other = (list(islice(faults(seed, list(KINDS)), 40)) for seed in (7, 7, 8))
+    assert first == again
+    assert [fault.kind for fault in first] != [fault.kind for fault in other]
+    assert [fault.draw().random() for fault in first] == [fault.draw().random() for fault in again]
+    assert len({fault.draw().random() for fault in first}) == len(first)
+
+
+def test_each_kind_comes_once_before_any_comes_again() -> None:
+    """A short run has as many kinds as it can."""
+    kinds = [fault.kind for fault in islice(faults(3, list(KINDS)), 3 * len(KINDS))]
+    for begin in range(0, len(kinds), len(KINDS)):
+        assert Counter(kinds[begin:begin + len(KINDS)]) == Counter(KINDS.keys())
+
+
+def test_what_is_fixed_changes_nothing_else() -> None:
+    """The command that repeats a run names the whole cell, and has the same faults."""
+    for seed in range(20):
+        drawn = Cell.of(seed)
+        fixed = Cell.of(seed, nfs="3")
+        assert (fixed.server, fixed.client, fixed.protocol, fixed.export) == (
+            drawn.server, drawn.client, drawn.protocol, drawn.export)
+        words = fixed.options().split()
+        arguments = arguments_of(words)
+        assert Cell.of(seed + 1, **{name: getattr(arguments, name) for name in vars(fixed)}) == fixed
+
+
+def test_seeds_reach_every_kernel_and_version() -> None:
+    """On either side."""
+    cells = [Cell.of(seed) for seed in range(100)]
+    assert {(cell.server, cell.client) for cell in cells} == {(one, other) for one in ("6.12", "7.3")
+                                                              for other in ("6.12", "7.3")}
+    assert {(cell.nfs, cell.protocol) for cell in cells} == {(nfs, protocol) for nfs in ("3", "4.0", "4.1", "4.2")
+                                                             for protocol in ("1", "2")}
+
+
+def test_the_limits_are_written_down() -> None:
+    """Documentation/ordeal.rst has each kind with its limit, and no other."""
+    text = (CHECKOUT / "Documentation" / "ordeal.rst").read_text(encoding="utf-8")
+    written = dict(re.findall(r"^``([a-z-]+)`` +(\d+) s ", text, re.MULTILINE))
+    assert written == {name: str(kind.limit) for name, kind in KINDS.items()}
+
+
+# The model
+
+def load_model() -> Any:
+    """The guest's program as a module."""
+    spec = importlib.util.spec_from_file_location("model", GUEST_SCRIPTS / "model.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(name="model")
+def fixture_model(tmp_path: Path) -> Any:
+    """A model that has worked for a while, and has a file with something in it."""
+    module = load_model()
+    model = module.Model(tmp_path / "top", "1", direct=False, locks=True)
+    model.top.mkdir()
+    for _ in range(400):
+        model.step()
+    model.create()
+    if model.locked:
+        model.unlock()
+    return SimpleNamespace(model=model, wrong=module.Wrong, top=tmp_path / "top",
+                           file=max(model.files, key=lambda name: len(model.files[name])))
+
+
+def test_a_tree_that_is_right_is_right(model: Any) -> None:
+    """Each operation has been used, and all that is there agrees."""
+    used = {line.split(": ")[1].split()[0] for line in model.model.done}
+    assert len(used) > 5
+    model.model.check_all()
+    assert model.model.replayed == 0
+
+
+@pytest.mark.parametrize("kind", ["a byte", "the end", "a file less", "a file more"])
+def test_the_model_sees_what_is_wrong(model: Any, kind: str) -> None:
+    """A changed byte, another length, and another name."""
+    path = model.top / model.file
+    content = bytearray(path.read_bytes())
+    if kind == "a byte":
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+    elif kind == "the end":
+        path.write_bytes(content + b"\0")
+    elif kind == "a file less":
+        path.unlink()
+    else:
+        (model.top / "other").write_bytes(b"")
+    with pytest.raises(model.wrong):
+        model.model.check_all()
+
+
+def test_what_was_done_twice_is_counted(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer to a second REMOVE says that there is no such file: it is gone all the same."""
+    unlink = os.unlink
+
+    def twice(path: Path) -> None:
+        unlink(path)
+        unlink(path)
+    monkeypatch.setattr(os, "unlink", twice)
+    model.model.remove()
+    assert model.model.replayed == 1
+    model.model.list_all()
+
+
+# Progress
+
+def worker(output: str, name: str = "model-cached") -> Worker:
+    """One whose process has said this."""
+    return Worker(name, SimpleNamespace(output=output, status=None))  # type: ignore[arg-type]
+
+
+def test_progress_is_read_as_it_comes() -> None:
+    """A line counts when it is whole, and once."""
+    one = worker("step 1 at 10.00\nround 2 at 11.5")
+    assert one.progress() == [10.0]
+    one.process.output += "0\nwrong: step 3 at 12.00\nstep 4 at 13.00\n"
+    assert one.progress() == [10.0, 11.5, 13.0]
+    assert one.progress() == [10.0, 11.5, 13.0]
+    assert one.since(11.5) == [13.0]
+    assert ENOUGH == 2, "what was said first after a fault may have been done before it"
+
+
+def test_the_longest_gap_reaches_into_the_span() -> None:
+    """Also one that begins before it, or ends behind it; others do not count."""
+    times = [0.0, 5.0, 6.0, 7.0, 10.0, 11.0, 30.0]
+    assert longest_gap(times, 5.5, 7.0) == 1.0
+    assert longest_gap(times, 5.5, 8.0) == 3.0
+    assert longest_gap(times, 2.0, 7.0) == 5.0
+    assert longest_gap([], 0.0, 1.0) == 0.0
+
+
+# The log
+
+def a_record(seed: int, outcome: str = records.PASSED, minutes: float = 8.0) -> Record:
+    """A run with three faults."""
+    return Record(seed, CELL, "abc", "2026-01-02 03:04:05", minutes, outcome, faults=[
+        Happened(1, "blackout", "dark", 1, 100.0, 5.0, 2.0, 7.0),
+        Happened(2, "client-disconnect", "3 disconnects", 3, 110.0, 5.0, 2.0, 1.0),
+        Happened(3, "client-disconnect", "4 disconnects", 4, 120.0, 5.0, 2.0, 1.5)],
+        work={"steps": 100, "replayed": 1, "rounds": 9}, throughput=[{"calls": 100.0, "mebibytes": 1.0}] * 2,
+        memory=[(90, 500, 600)])
+
+
+def test_the_log_keeps_counts_and_longest_stalls(tmp_path: Path) -> None:
+    """Of each kind the faults, what they were about, and the longest stall."""
+    log = tmp_path / "log.jsonl"
+    records.append(a_record(1), log)
+    records.append(a_record(2, "failed: it hangs\nand more"), log)
+    assert "SPDX-License-Identifier" in log.read_text(encoding="utf-8").splitlines()[0]
+    one, other = records.read(log)
+    assert one["faults"] == {"blackout": [1, 1, 7.0], "client-disconnect": [2, 7, 1.5]}
+    assert (one["seed"], one["nfs"], one["minutes"], one["steps"]) == (1, "4.2", 8.0, 100)
+    assert other["outcome"] == "failed: it hangs"
+
+
+def test_hours_and_faults_of_runs_that_passed_are_added_up(tmp_path: Path) -> None:
+    """Those that failed are shown, and count for nothing."""
+    log = tmp_path / "log.jsonl"
+    for record in (a_record(1, minutes=30.0), a_record(2, minutes=60.0), a_record(3, "failed: it hangs")):
+        records.append(record, log)
+    shown = records.summary(records.read(log))
+    assert "3 runs, 2 passed; 1.5 hours" in shown
+    assert "seeds that passed: 1 2\n" in shown
+    assert re.search(r"client-disconnect +4 +14 +1.5 s", shown)
+    assert "failed: it hangs" in shown
+
+
+def test_a_record_of_its_own_has_everything(tmp_path: Path) -> None:
+    """As JSON."""
+    written = json.loads(a_record(5).write(tmp_path).read_text(encoding="utf-8"))
+    assert written["faults"][1]["what"] == "3 disconnects"
+    assert written["cell"]["server"] == "6.12"
+
+
+def test_memory_is_shown_as_bars() -> None:
+    """From the least to the most."""
+    assert records.plot([100, 200, 150]) == "▁█▄ 100 to 200 MiB"
+    assert records.plot([7, 7]) == "▁▁ 7 to 7 MiB"
+
+
+def test_a_run_that_is_resumed_goes_on_behind_what_passed() -> None:
+    """What the log has of these seeds counts; one that failed is done again."""
+    lines = [a_record(seed, minutes=10.0).line() for seed in (4, 5, 6, 8)]
+    lines[2]["outcome"] = "failed: it hangs"
+    assert begin_of(arguments_of(["--hours", "1", "--seed", "5", "--resume"]), lines) == (6, 50.0)
+    assert begin_of(arguments_of(["--hours", "1", "--seed", "5"]), lines) == (5, 60.0)
+    assert begin_of(arguments_of(["--minutes", "3"]), lines) == (9, 3.0)
+
+
+def test_kinds_that_there_are_not_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """And those that there are are named."""
+    with pytest.raises(SystemExit):
+        arguments_of(["--faults", "blackout,earthquake"])
+    assert "there is no earthquake" in capsys.readouterr().err
+    assert arguments_of(["--faults", "blackout"]).faults == ["blackout"]
