@@ -50,11 +50,12 @@ uninstall:
 
 ## make install-peer      the conformance tester, its cases, man pages and completion for bash (PREFIX=/usr/local, DESTDIR=)
 PREFIX ?= /usr/local
-peer-cases := $(PREFIX)/share/rpcordma-peer/cases
+peer-data := $(PREFIX)/share/rpcordma-peer
 install-peer:
-	@$(MAKE) --no-print-directory -C harness/peer CASES='$(peer-cases)'
+	@$(MAKE) --no-print-directory -C harness/peer CASES='$(peer-data)/cases'
 	install -D -t '$(DESTDIR)$(PREFIX)/bin' build/peer/rpcordma-peer
-	cd harness/peer && find cases -name '*.case' -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/)$(PREFIX)/share/rpcordma-peer/{}' ';'
+	cd harness/peer && find cases -name '*.case' -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/)$(peer-data)/{}' ';'
+	install -m 644 -t '$(DESTDIR)$(peer-data)' harness/peer/requirements.txt harness/peer/report.schema.json
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
 	install -D -m 644 harness/peer/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordma-peer'

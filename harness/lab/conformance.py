@@ -3,6 +3,8 @@
 
 import json
 import re
+import subprocess
+import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,10 +14,11 @@ from pathlib import Path
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.guest import Guest
 from lab.kernel_log import COMPLAINT, KernelMessage, complaints_in
-from lab.nfs import OURS, PORT
+from lab.nfs import OURS, PORT, STOCK
 from lab.paths import CHECKOUT
-from lab.peer import Peer
+from lab.peer import Peer, directory_of
 from lab.solo import Solo
+from lab.system import NATIVE
 
 CASES = CHECKOUT / "harness" / "peer" / "cases"
 REPORTS = CHECKOUT / "build" / "conformance"
@@ -47,6 +50,11 @@ def case_names(side: str, apart: bool = False) -> list[str]:
                   if bool(APART.search(path.read_text(encoding="utf-8"))) == apart)
 
 
+def report_file(side: str, series: str, transport: str, label: str = "", kind: str = "json") -> Path:
+    """Where the report of a run is left."""
+    return REPORTS / f"{side}{label}-{series}-{transport}.{kind}"
+
+
 def hostile_case_names() -> list[str]:
     """The cases for servers in which the requester is hostile."""
     return [name for name in case_names("server") if any(fnmatch(name, f"server/{pattern}") for pattern in HOSTILE)]
@@ -68,6 +76,8 @@ class Outcome:
     cut_off: str = ""
     why: str = ""
     output: str = ""
+    # The whole report; nothing where the machine did not come to its end.
+    report: dict = field(default_factory=dict)
 
     def judge(self, name: str) -> None:
         """Fails unless this case passed, and the kernel was content."""
@@ -96,7 +106,7 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     strict = ["--strict"] if solo.transport == OURS else []
     process = Peer(guest).spawn(
         "conform", *arguments_of(solo, side), *options, *strict, "--mark", "/dev/kmsg", "--json-lines",
-        "--patience", str(patience * slow),
+        "--patience", str(patience * slow), "--name", name_of(solo),
         "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
     outcome = Outcome()
     try:
@@ -117,10 +127,36 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     if process.status in (0, 1):
         outcome.cut_off = ""
         REPORTS.mkdir(parents=True, exist_ok=True)
-        for kind, file in files.items():
-            report = REPORTS / f"{side}{label}-{guest.kernel.series}-{solo.transport}.{kind}"
-            report.write_text(guest.read(file), encoding="utf-8")
+        contents = {kind: guest.read(file) for kind, file in files.items()}
+        outcome.report = json.loads(contents["json"])
+        for kind, content in contents.items():
+            report_file(side, guest.kernel.series, solo.transport, label, kind).write_text(content, encoding="utf-8")
     return outcome
+
+
+def check_schema(report: dict) -> None:
+    """Fails unless this is a report as its schema has it, where there is python3-jsonschema, as on Debian 12."""
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    schema = json.loads((CHECKOUT / "harness" / "peer" / "report.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(report)
+
+
+def name_of(solo: Solo) -> str:
+    """What reports call the implementation in that machine."""
+    return f"{'in-tree' if solo.transport == STOCK else solo.transport}, Linux {solo.guest.kernel.series}"
+
+
+def rewritten(report: dict) -> dict:
+    """The report as the peer writes it: what follows from its results is right then."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(report, file)
+        file.flush()
+        written = subprocess.run([directory_of(NATIVE) / "rpcordma-peer", "--json", "report", file.name],
+                                 check=True, capture_output=True, text=True).stdout
+    return json.loads(written)
 
 
 def last_words(guest: Guest) -> str:

@@ -22,7 +22,7 @@ _rpcordma_peer() {
 		} 2>/dev/null | awk '/^[^ ]+\/[^ ]/ { print $1 }')" -- "$word")
 		return
 		;;
-	*:--path | *:--cases | *:--failed-from | *:--results | *:--junit | *:--html | *:--mark)
+	*:--path | *:--cases | *:--failed-from | *:--results | *:--junit | *:--html | *:--capture | *:--mark)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames
 		return
@@ -35,7 +35,7 @@ _rpcordma_peer() {
 	elif [ -z "$subcommand" ]; then
 		mapfile -t COMPREPLY < <(compgen -W "$("$program" --help 2>/dev/null |
 			awk '/^Subcommands:/ { found = 1; next } /^$/ { found = 0 } found { print $1 }')" -- "$word")
-	elif [ "$subcommand" = run ]; then
+	elif [[ $subcommand = @(run|report) ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames
 	else

@@ -133,7 +133,7 @@ Result<Chunks> Chunks::decode(Reader &reader) noexcept
 	if (const Bytes rest = reader.rest(); rest.size() >= chunks_size(0, 0, 0)) {
 		const auto lists = rest.first<chunks_size(0, 0, 0)>();
 		if ((load_word<0>(lists) | load_word<1>(lists) | load_word<2>(lists)) == absent) {
-			(void)reader.take(lists.size());
+			reader = Reader(rest.subspan(lists.size()));
 			return chunks;
 		}
 	}

@@ -9,8 +9,6 @@
 
 namespace peer {
 
-namespace {
-
 std::string name_of_type(const Header &header)
 {
 	using Names = std::array<const char *, 6>;
@@ -29,6 +27,8 @@ std::string name_of_error(const Header &header)
 		return "ERR_CHUNK";
 	return header.error == ERR_INVAL_OPTION ? "ERR_INVAL_OPTION" : "ERR_BAD_HEADER";
 }
+
+namespace {
 
 std::string name_of_direction(std::uint32_t direction)
 {

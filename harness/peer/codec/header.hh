@@ -104,6 +104,10 @@ struct Decoded {
 /// How long a chunk is: the sum of its segments' lengths.
 [[nodiscard]] std::uint64_t length_of(const Chunk &chunk) noexcept;
 
+/// "MSG", "ERROR"; "type=7" where the version has no such type.
+[[nodiscard]] std::string name_of_type(const Header &header);
+/// What an RDMA_ERROR says: "ERR_VERS 1..1".
+[[nodiscard]] std::string name_of_error(const Header &header);
 /// One line for people: "MSG xid=0x1 vers=1 credits=3 write=[0x10:0x0/4096]".
 [[nodiscard]] std::string describe(const Header &header);
 /// The same for any message, "malformed: ..." where it cannot be decoded.

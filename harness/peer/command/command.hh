@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace peer {
 
@@ -21,6 +22,7 @@ enum Status {
 
 /// How the program was called, and what became of it.
 struct Invocation {
+	std::vector<std::string> arguments; // with the program
 	bool json = false;
 	int status = FINE;
 };

@@ -16,12 +16,17 @@
 #include <memory>
 #include <tuple>
 
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "command/alone.hh"
+#include "command/output_file.hh"
 #include "command/progress.hh"
 #include "command/selection.hh"
+#include "command/terminal.hh"
 #include "command/version.hh"
+#include "engine/seed.hh"
 #include "report/requirement.hh"
 #include "suite/client_suite.hh"
 #include "suite/server_case.hh"
@@ -51,6 +56,8 @@ struct Options {
 	unsigned patience = 10;
 	std::uint32_t protocol = VERSION_1;
 	std::string versions = "1..2";
+	std::optional<std::uint32_t> seed;
+	std::string name;
 	std::string results;
 	std::string junit;
 	std::string html;
@@ -153,6 +160,14 @@ std::string now()
 	return text.data();
 }
 
+std::string kernel()
+{
+	utsname system = {};
+	if (::uname(&system) != 0)
+		return {};
+	return std::string(system.sysname) + " " + system.release + " " + system.machine;
+}
+
 // How wide the terminal is that somebody watches the run on; zero where there is none. What goes to a pipe or a file is
 // rows alone, and JSON is for no terminal.
 std::size_t progress_width(const Options &options)
@@ -160,40 +175,6 @@ std::size_t progress_width(const Options &options)
 	const bool is_watched = ::isatty(STDERR_FILENO) && (::isatty(STDOUT_FILENO) || options.invocation.json);
 	return is_watched ? terminal_width(STDERR_FILENO) : 0;
 }
-
-bool colours()
-{
-	return ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
-}
-
-// A file that is written to, open before anything is tested. Without a name, what is written is lost.
-class OutputFile {
-    public:
-	OutputFile(const std::string &option, const std::string &name, std::ios::openmode mode = std::ios::trunc)
-		: name_(name)
-	{
-		if (name.empty())
-			return;
-		file_.open(name, std::ios::out | mode);
-		if (!file_)
-			throw CLI::ValidationError(option, name + " cannot be written: " + std::strerror(errno));
-	}
-
-	[[nodiscard]] std::ostream &stream() noexcept { return file_; }
-
-	// False, after saying so, where something has not been written.
-	[[nodiscard]] bool finish()
-	{
-		if (name_.empty() || file_.flush())
-			return true;
-		std::cerr << "rpcordma-peer: " << name_ << " could not be written to its end\n";
-		return false;
-	}
-
-    private:
-	std::string name_;
-	std::ofstream file_;
-};
 
 struct Outputs {
 	explicit Outputs(const Options &options)
@@ -248,14 +229,40 @@ void conclude(const Report &report, const Options &options, Outputs &outputs)
 
 Report new_report(const std::string &role, std::size_t cases, const Options &options)
 {
+	if (options.seed)
+		set_seed(*options.seed);
 	Report report;
 	report.role = role;
 	report.device = options.server;
+	report.name = options.name;
 	report.started = now();
 	report.peer_version = version();
+	report.tester.kernel = kernel();
+	report.settings = {.arguments = options.invocation.arguments,
+			   .strict = options.strict,
+			   .protocol = options.protocol,
+			   .repeat = options.repeat,
+			   .patience = options.patience,
+			   .seed = seed()};
 	report.planned = cases;
 	report.requirements = requirements_of(options);
 	return report;
+}
+
+void note(const Encounter &encounter, Report &report)
+{
+	report.tester.device = encounter.device.name;
+	report.tester.driver = encounter.device.driver;
+	report.tester.firmware = encounter.device.firmware;
+	report.tester.transport = encounter.device.transport;
+	Terms &terms = report.terms.emplace();
+	if (const auto &announced = encounter.announced)
+		terms.announced = {.send_size = announced->send_size,
+				   .receive_size = announced->receive_size,
+				   .remote_invalidation = announced->remote_invalidation};
+	terms.call_threshold = static_cast<std::uint32_t>(encounter.agreement.call_threshold);
+	terms.reply_threshold = static_cast<std::uint32_t>(encounter.agreement.reply_threshold);
+	terms.credits = encounter.credits;
 }
 
 // Does the work as far as a signal lets it. The report is about what was done by then.
@@ -274,6 +281,9 @@ void take_result(CaseResult result, Report &report, const Options &options, Prog
 {
 	look_after(result, options);
 	throw_if_interrupted();
+	if (result.outcome != Outcome::failed)
+		result.messages.clear();
+	result.command = command_alone(options.invocation.arguments, result.name);
 	progress.clear();
 	show(result, options);
 	report.results.push_back(std::move(result));
@@ -321,6 +331,7 @@ void test_server(const Options &options, const std::vector<Case> &cases)
 	std::optional<Export> server;
 	run_until_interrupted(report, options, [&] {
 		server.emplace(target, options.patience_of());
+		note(server->encounter(), report);
 		run_server_cases(cases, *server, options, outputs, report);
 	});
 	conclude(report, options, outputs);
@@ -417,6 +428,7 @@ void test_client(const Options &options, const std::vector<Case> &cases)
 		if (!options.execute.empty())
 			client.start(options.execute);
 	};
+	hooks.met = [&](const Encounter &encounter) { note(encounter, report); };
 	hooks.begun = [&](const Case &test) { begin(test, outputs, progress); };
 	hooks.told = [&](const CaseResult &result) { take_result(result, report, options, progress); };
 	if (!options.execute.empty()) {
@@ -477,8 +489,10 @@ void add_output(CLI::App &command, Options &options)
 	command.add_option("--repeat", options.repeat, "run each case so often, up to the first time that it fails")
 		->capture_default_str()
 		->check(CLI::Range(1U, 1000000U));
+	command.add_option("--seed", options.seed, "what XIDs follow from, which otherwise are others in each run");
 	command.add_flag("--json-lines", options.json_lines,
 			 "print each result as a line of JSON as soon as it is known, and nothing else");
+	command.add_option("--name", options.name, "what reports call the server or client under test");
 	command.add_option("--results", options.results, "write the results as JSON to a file");
 	command.add_option("--junit", options.junit, "the same as JUnit XML");
 	command.add_option("--html", options.html, "the same as one self-contained HTML page");

@@ -9,6 +9,7 @@
 #include "command/command.hh"
 #include "command/conform.hh"
 #include "command/ping.hh"
+#include "command/show.hh"
 #include "command/usage.hh"
 #include "command/version.hh"
 #include "engine/transaction.hh"
@@ -18,6 +19,7 @@
 int main(int argc, char **argv)
 {
 	peer::Invocation invocation;
+	invocation.arguments.assign(argv, argv + argc);
 	CLI::App app("Tests servers and clients of RPC-over-RDMA, over any verbs device.", "rpcordma-peer");
 	app.set_version_flag("--version", std::string("rpcordma-peer ") + peer::version());
 	app.add_flag("--json", invocation.json, "Print JSON");
@@ -30,6 +32,7 @@ int main(int argc, char **argv)
 	peer::add_conform(app, invocation);
 	peer::add_run(app, invocation);
 	peer::add_serve(app, invocation);
+	peer::add_report(app, invocation);
 	peer::add_ping(app, invocation);
 	try {
 		app.parse(argc, argv);

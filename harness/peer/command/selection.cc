@@ -11,16 +11,11 @@
 
 #include "command/nearest.hh"
 #include "report/level.hh"
+#include "report/specification.hh"
 
 namespace peer {
 
 namespace {
-
-// How requirements are called that are of a document, and how the first line of a case calls the document.
-const std::map<std::string, std::string> DOCUMENTS = {
-	{"bis-04", "bis"},
-	{"version-two-01", "v2"},
-};
 
 std::string stem_of(const std::string &name)
 {
@@ -31,21 +26,6 @@ bool has_level(const Case &test, const std::string &word)
 {
 	return std::any_of(weights().begin(), weights().end(),
 			   [&](const Weight &weight) { return weight.word == word && weight.has(test.level); });
-}
-
-// "8166-3.4.5", of "RFC 8166, 3.4.5".
-std::string section_of(const Case &test)
-{
-	constexpr std::string_view RFC = "RFC ";
-	const std::size_t comma = test.section.find(", ");
-	if (comma == std::string::npos)
-		return test.section;
-	const std::string document = test.section.substr(0, comma);
-	const std::string section = "-" + test.section.substr(comma + 2);
-	if (document.starts_with(RFC))
-		return document.substr(RFC.size()) + section;
-	const auto known = DOCUMENTS.find(document);
-	return (known == DOCUMENTS.end() ? document : known->second) + section;
 }
 
 // Whether that is the identifier, or the document or section that it is in: "8166-4.5" has "8166-4.5-1" and "8166-4.5.2-1".
@@ -90,7 +70,8 @@ class Word {
 	// By its level, or by what it is about.
 	[[nodiscard]] bool describes(const Case &test) const
 	{
-		return has_level(test, text_) || is_within(section_of(test), text_) || is_covered_by(test);
+		return has_level(test, text_) || is_within(section_identifier(test.section), text_) ||
+		       is_covered_by(test);
 	}
 
     private:

@@ -2,21 +2,11 @@
 
 #include "engine/client.hh"
 
-#include <random>
-
 namespace peer {
 
 PrivateData usual_private_data() noexcept
 {
 	return {.send_size = 4096, .receive_size = 4096, .remote_invalidation = false};
-}
-
-std::uint32_t first_xid()
-{
-	// Not at random each time: a server remembers for a while which Calls have cost it a connection.
-	constexpr std::uint32_t CALLS = 0x10000;
-	static std::uint32_t next = std::random_device{}() & ~(CALLS - 1);
-	return next += CALLS;
 }
 
 Client::Client(const Target &target, Patience patience)
@@ -48,9 +38,20 @@ Reply Client::call(const NfsCall &call, Style style)
 			throw Violation("no Reply came to " + call.name);
 		const Message &message = std::get<Message>(event);
 		// Calls in the reverse direction have an XID of their own (RFC 8167, 5.1).
-		if (XdrReader(message.bytes).u32("rdma_xid") == transaction.frame().header.xid)
-			return transaction.judge(message);
+		if (XdrReader(message.bytes).u32("rdma_xid") != transaction.frame().header.xid)
+			continue;
+		Reply reply = transaction.judge(message);
+		granted_ = reply.header.credits;
+		return reply;
 	}
+}
+
+Encounter Client::encounter() const
+{
+	return {.device = connection_.device(),
+		.announced = find_private_data(connection_.private_data()),
+		.agreement = agreement_,
+		.credits = granted_};
 }
 
 } // namespace peer

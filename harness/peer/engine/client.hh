@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/seed.hh"
 #include "engine/transaction.hh"
 
 namespace peer {
@@ -29,6 +30,14 @@ struct Patience {
 	[[nodiscard]] Deadline deadline() const { return Clock::now() + answer; }
 };
 
+/// What the first exchanges with the other end show of it.
+struct Encounter {
+	DeviceInfo device; // this end's
+	std::optional<PrivateData> announced; // by the other end, while it connected
+	Agreement agreement;
+	std::uint32_t credits = 0; // that a server grants, or a client asks for
+};
+
 class Client {
     public:
 	/// Connects. Throws NotConnected or VerbsError.
@@ -41,17 +50,18 @@ class Client {
 
 	[[nodiscard]] std::uint32_t next_xid() noexcept { return ++xid_; }
 	[[nodiscard]] const Agreement &agreement() const noexcept { return agreement_; }
+	/// As the last Reply has it.
+	[[nodiscard]] Encounter encounter() const;
 
     private:
 	Patience patience_;
 	Connection connection_;
 	Agreement agreement_;
 	std::uint32_t xid_;
+	std::uint32_t granted_ = 0;
 };
 
 /// What a well-behaved requester says of itself.
 [[nodiscard]] PrivateData usual_private_data() noexcept;
-/// An XID to count on from: another one for each connection.
-[[nodiscard]] std::uint32_t first_xid();
 
 } // namespace peer

@@ -150,6 +150,8 @@ void Responder::take(std::uint64_t number, const Message &message)
 {
 	if (trace)
 		trace(number, "<- " + describe_message(message.bytes));
+	if (exchanged)
+		exchanged(number, false, message.bytes, message.invalidated);
 	if (refuse_version(number, message))
 		return;
 	Decoded decoded;
@@ -435,6 +437,8 @@ bool Responder::send_beside(std::uint64_t number, const Frame &frame)
 	const Bytes message = frame.bytes();
 	if (trace)
 		trace(number, "-> " + describe_message(message));
+	if (exchanged)
+		exchanged(number, true, message, frame.invalidate);
 	const Transferred sent = association.connection->send(message, frame.invalidate, patience_.deadline());
 	if (!sent.ok && trace)
 		trace(number, "   which failed: " + sent.status);

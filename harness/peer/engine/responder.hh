@@ -83,6 +83,9 @@ class Responder {
 	/// Hears of what a requester did wrong, in words that name the rule.
 	std::function<void(std::uint64_t connection, const std::string &)> violated;
 	std::function<void(std::uint64_t connection, const std::string &)> trace;
+	/// Hears of every message, that this end sends or that comes.
+	std::function<void(std::uint64_t connection, bool is_sent, ByteView, std::optional<std::uint32_t> invalidates)>
+		exchanged;
 	std::function<void(std::uint64_t connection, const Closed &)> closed;
 
 	Acceptance acceptance = usual_acceptance();

@@ -39,19 +39,40 @@ bool names_memory(const std::string &word, const std::string &memory)
 	return word.substr(0, word.find_first_of("+/")) == memory;
 }
 
+std::string text_of(const Segment &segment, const char *relation = "")
+{
+	return in_hex(segment.handle) + ":" + in_hex(segment.offset) + " " + relation + std::to_string(segment.length);
+}
+
+Comparison compare_chunks(const Chunk &offered, const Chunk &returned)
+{
+	Comparison rows = {compare("segments", std::to_string(offered.size()), std::to_string(returned.size()))};
+	for (std::size_t i = 0; i < std::min(offered.size(), returned.size()); i++)
+		rows.push_back({.what = "segment " + std::to_string(i),
+				.expected = text_of(offered[i], "at most "),
+				.came = text_of(returned[i]),
+				.differs = returned[i].handle != offered[i].handle ||
+					   returned[i].offset != offered[i].offset ||
+					   returned[i].length > offered[i].length});
+	return rows;
+}
+
 // RFC 8166, 3.4.6: the chunk comes back as it was offered but for the lengths, filled from its beginning on.
 void judge_chunk(const Chunk &offered, const Chunk &returned, const std::string &what)
 {
 	if (returned.size() != offered.size())
 		throw Violation(what + " was offered with " + std::to_string(offered.size()) +
-				" segments and returned with " + std::to_string(returned.size()));
+					" segments and returned with " + std::to_string(returned.size()),
+				compare_chunks(offered, returned));
 	bool full = true;
 	for (std::size_t i = 0; i < offered.size(); i++) {
 		const std::string segment = what + ", segment " + std::to_string(i);
 		if (returned[i].handle != offered[i].handle || returned[i].offset != offered[i].offset)
-			throw Violation(segment + " was returned with another handle or offset");
+			throw Violation(segment + " was returned with another handle or offset",
+					compare_chunks(offered, returned));
 		if (returned[i].length > offered[i].length)
-			throw Violation(segment + " was returned longer than it was offered");
+			throw Violation(segment + " was returned longer than it was offered",
+					compare_chunks(offered, returned));
 		if (returned[i].length > 0 && !full)
 			throw Violation(segment + " has data behind a segment that is not full");
 		full = returned[i].length == offered[i].length;
@@ -64,7 +85,9 @@ void judge_lists(const Header &sent, const Header &returned)
 		throw Violation("the Reply has a Read list");
 	if (returned.writes.size() != sent.writes.size())
 		throw Violation(std::to_string(sent.writes.size()) + " Write chunks were offered and " +
-				std::to_string(returned.writes.size()) + " returned");
+					std::to_string(returned.writes.size()) + " returned",
+				{compare("Write chunks", std::to_string(sent.writes.size()),
+					 std::to_string(returned.writes.size()))});
 	for (std::size_t i = 0; i < sent.writes.size(); i++)
 		judge_chunk(sent.writes[i], returned.writes[i], "Write chunk " + std::to_string(i));
 	if (sent.reply.has_value() != returned.reply.has_value())
@@ -381,7 +404,11 @@ Reply Transaction::judge(const Message &message) const
 {
 	if (message.bytes.size() > agreement_.reply_threshold)
 		throw Violation("the Reply is " + std::to_string(message.bytes.size()) +
-				" bytes long, above the inline threshold (RFC 8166, 3.3.2)");
+					" bytes long, above the inline threshold (RFC 8166, 3.3.2)",
+				{{.what = "bytes of the message",
+				  .expected = "at most " + std::to_string(agreement_.reply_threshold),
+				  .came = std::to_string(message.bytes.size()),
+				  .differs = true}});
 	Decoded decoded;
 	try {
 		decoded = decode(message.bytes);
@@ -397,7 +424,8 @@ Reply Transaction::judge(const Message &message) const
 
 	if (message.invalidated) {
 		if (!agreement_.remote_invalidation)
-			throw Violation("the Reply invalidates a handle, which was not agreed on (RFC 8797, 4.1)");
+			throw Violation("the Reply invalidates a handle, which was not agreed on (RFC 8797, 4.1)",
+					{compare("invalidated handle", "none", in_hex(*message.invalidated))});
 		const bool offered = std::any_of(memory_.begin(), memory_.end(), [&](const auto &named) {
 			return named.second.segment().handle == *message.invalidated;
 		});

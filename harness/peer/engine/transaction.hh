@@ -10,10 +10,12 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codec/private_data.hh"
 #include "engine/frame.hh"
+#include "language/comparison.hh"
 #include "nfs/nfs.hh"
 #include "verbs/verbs.hh"
 
@@ -21,7 +23,15 @@ namespace peer {
 
 /// The other end has broken a rule of the specifications; the text says which, and how.
 class Violation : public std::runtime_error {
-	using runtime_error::runtime_error;
+    public:
+	explicit Violation(const std::string &text, Comparison comparison = {})
+		: runtime_error(text)
+		, comparison(std::move(comparison))
+	{
+	}
+
+	/// What was expected and what came, where both are known.
+	Comparison comparison;
 };
 
 /// What both ends have agreed on while connecting.

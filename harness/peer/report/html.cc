@@ -3,13 +3,17 @@
 #include "report/report.hh"
 
 #include <algorithm>
-#include <cctype>
 #include <iomanip>
 #include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
 
+#include "report/natural_order.hh"
+#include "report/page.hh"
+#include "report/setup.hh"
+#include "report/side_by_side.hh"
+#include "report/specification.hh"
 #include "report/text.hh"
 
 namespace peer {
@@ -17,53 +21,38 @@ namespace peer {
 namespace {
 
 constexpr std::string_view STYLE = R"css(
-:root {
-	color-scheme: light dark;
-	--text: #1d2127; --quiet: #5d6672; --line: #d8dde3; --page: #ffffff; --raised: #f4f6f8; --link: #0b57c2;
-	--passed: #14713a; --failed: #b3201b; --skipped: #8a5a00;
-}
-@media (prefers-color-scheme: dark) {
-	:root {
-		--text: #e3e7ec; --quiet: #98a2ae; --line: #343b44; --page: #15181c; --raised: #1e2329; --link: #7db3ff;
-		--passed: #55c983; --failed: #ff8078; --skipped: #e5b65a;
-	}
-}
-[hidden] { display: none !important; }
-body { margin: 2rem auto; max-width: 76rem; padding: 0 1rem; background: var(--page); color: var(--text);
-	font: 15px/1.5 system-ui, sans-serif; }
-h1 { margin: 0; font-size: 1.6rem; }
-h2 { margin: 2rem 0 .4rem; font-size: 1.1rem; }
-h3 { margin: .8rem 0 .2rem; font-size: .8rem; color: var(--quiet); }
-a { color: var(--link); }
-code, pre { font: 13px/1.45 ui-monospace, monospace; }
-pre { margin: 0; padding: .5rem .7rem; overflow-x: auto; white-space: pre-wrap; background: var(--page);
-	border: 1px solid var(--line); border-radius: 4px; }
-.quiet { color: var(--quiet); }
-.passed { color: var(--passed); } .failed { color: var(--failed); } .skipped { color: var(--skipped); }
 .bar { display: flex; height: .6rem; margin: 1rem 0 .5rem; border-radius: 4px; overflow: hidden;
 	background: var(--line); }
 .bar span { background: currentColor; }
-.verdict { margin: 1rem 0 .5rem; font-size: 1.2rem; font-weight: bold; }
-.weights { width: auto; }
 .totals { display: flex; flex-wrap: wrap; gap: 1.5rem; margin: 0; padding: 0; list-style: none; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; font-size: .9rem; }
+.facts dt { color: var(--quiet); } .facts dd { margin: 0; overflow-wrap: anywhere; }
 .totals b { font-size: 1.3rem; }
-form { position: sticky; top: 0; display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center;
-	margin-top: 1.2rem; padding: .7rem 0; background: var(--page); border-bottom: 1px solid var(--line); }
-input[type=search] { flex: 1 1 16rem; }
-input[type=search], select { padding: .3rem .5rem; font: inherit; color: inherit; background: var(--raised);
-	border: 1px solid var(--line); border-radius: 4px; }
 details { border-bottom: 1px solid var(--line); }
 details[open] { background: var(--raised); }
 summary { display: grid; grid-template-columns: 5rem 6.5rem minmax(10rem, 18rem) 1fr; gap: .8rem;
 	padding: .35rem .5rem; cursor: pointer; }
 summary code { overflow-wrap: anywhere; }
+.compared { width: auto; margin-top: .6rem; }
+.compared td { overflow-wrap: anywhere; } .compared code { white-space: pre-wrap; }
+.compared tr.differs td:first-child { color: var(--failed); font-weight: bold; }
+mark { padding: 0 .1rem; border-radius: 2px; color: var(--page); background: var(--failed); }
 .body { padding: 0 .7rem .9rem; }
-table { width: 100%; border-collapse: collapse; }
-th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-th { color: var(--quiet); font-size: .8rem; }
 td:first-child, td:nth-child(2) { white-space: nowrap; }
-tr:target, details:target { outline: 2px solid var(--link); }
-@media (max-width: 45rem) { summary { grid-template-columns: 5rem 1fr; } }
+@media (max-width: 45rem) {
+	summary { grid-template-columns: 5rem 1fr; gap: .2rem .8rem; }
+	summary code, summary span:last-child { grid-column: 1 / -1; }
+	.facts { grid-template-columns: 1fr; gap: 0; } .facts dd { margin-bottom: .5rem; }
+	.weights { width: 100%; } td:first-child { white-space: normal; }
+	.requirements, .requirements tbody, .requirements tr, .requirements td { display: block; }
+	.requirements thead { display: none; } .requirements td { border: 0; padding: .1rem .5rem; }
+	.requirements td:nth-child(2) { white-space: normal; } .requirements td { overflow-wrap: anywhere; }
+	.requirements tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+	.compared td { display: block; border: 0; } .compared thead { display: none; }
+	.compared tr { border-bottom: 1px solid var(--line); }
+	.compared td + td::before { content: "expected: "; color: var(--quiet); }
+	.compared td + td + td::before { content: "came: "; }
+}
 )css";
 
 // Rows of both the results and the requirements say in data- attributes what they are found by.
@@ -98,39 +87,6 @@ filter();
 reveal();
 )js";
 
-bool is_digit(char character)
-{
-	return std::isdigit(static_cast<unsigned char>(character)) != 0;
-}
-
-// Numbers in the text count as numbers: section 3.4.10 comes behind 3.4.9.
-struct InNaturalOrder {
-	bool operator()(std::string_view a, std::string_view b) const
-	{
-		while (!a.empty() && !b.empty()) {
-			const std::string_view left = take_part(a);
-			const std::string_view right = take_part(b);
-			const bool numbers = is_digit(left[0]) && is_digit(right[0]);
-			if (numbers && left.size() != right.size())
-				return left.size() < right.size();
-			if (left != right)
-				return left < right;
-		}
-		return a.empty() && !b.empty();
-	}
-
-    private:
-	// The digits at its beginning, or the one character that is none.
-	static std::string_view take_part(std::string_view &text)
-	{
-		const auto digits =
-			static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
-		const std::string_view part = text.substr(0, digits ? digits : 1);
-		text.remove_prefix(part.size());
-		return part;
-	}
-};
-
 using Sections = std::map<std::string, std::vector<const CaseResult *>, InNaturalOrder>;
 
 Sections sections_of(const Report &report)
@@ -151,15 +107,26 @@ std::string anchor_of(const std::string &name)
 	return escape_markup(anchor);
 }
 
+std::string title_of(const Report &report)
+{
+	return "Conformance of " + std::string(report.name.empty() ? "the " : "") + report.called();
+}
+
 void write_heading(std::ostream &out, const Report &report)
 {
-	const std::string device = report.device.empty() ? report.role : report.role + " " + report.device;
-	out << "<h1>Conformance of the " << escape_markup(device)
-	    << "</h1>\n<p class=\"quiet\">RPC-over-RDMA version 1. "
-	    << "Begun " << escape_markup(report.started) << ", by rpcordma-peer " << escape_markup(report.peer_version)
+	out << "<h1>" << escape_markup(title_of(report)) << "</h1>\n<p class=\"quiet\">RPC-over-RDMA version"
+	    << (report.settings.protocol == 1 ? " 1" : "s 1 and 2") << ". Begun " << escape_markup(report.started)
 	    << ".</p>\n";
 	if (!report.interrupted.empty())
 		out << "<p class=\"failed\"><b>This run was " << escape_markup(report.interruption()) << ".</b></p>\n";
+}
+
+void write_facts(std::ostream &out, const Report &report)
+{
+	out << "<dl class=\"facts\">\n";
+	for (const Fact &fact : facts_of(report))
+		out << "<dt>" << escape_markup(fact.name) << "</dt><dd>" << escape_markup(fact.value) << "</dd>\n";
+	out << "</dl>\n";
 }
 
 void write_totals(std::ostream &out, const Report &report)
@@ -268,15 +235,17 @@ void write_case(std::ostream &out, const CaseResult &result, const Report &repor
 	    << escape_markup(result.title) << "</span></summary>\n<div class=\"body\">\n";
 	write_part(out, "Expected", result.expected);
 	write_part(out, result.outcome == Outcome::skipped ? "Why it was skipped" : "Came", result.came);
+	write_side_by_side_html(out, result.comparison);
 	write_part(out, "Messages", joined(result.trace));
 	write_requirement_links(out, result, report);
+	write_part(out, "To run it alone", result.command);
 	out << "<p class=\"quiet\">" << seconds.str() << " s</p>\n</div>\n</details>\n";
 }
 
 void write_results(std::ostream &out, const Report &report)
 {
 	for (const auto &[section, results] : sections_of(report)) {
-		out << "<section>\n<h2>" << escape_markup(section) << "</h2>\n";
+		out << "<section>\n<h2>" << specification_link(section_identifier(section), section) << "</h2>\n";
 		for (const CaseResult *const result : results)
 			write_case(out, *result, report);
 		out << "</section>\n";
@@ -302,9 +271,9 @@ void write_requirement(std::ostream &out, const Requirement &requirement, const 
 	const std::vector<const CaseResult *> results = report.results_for(requirement);
 	out << "<tr id=\"" << anchor_of(requirement.identifier) << "\" data-outcome=\""
 	    << outcomes_of(results, requirement) << "\" data-level=\"" << escape_markup(requirement.level) << "\"><td>"
-	    << escape_markup(requirement.identifier) << "</td><td class=\"quiet\">" << escape_markup(requirement.level)
-	    << "</td><td>" << escape_markup(requirement.what) << " <span class=\"quiet\">("
-	    << escape_markup(requirement.who);
+	    << specification_link(requirement.identifier, requirement.identifier) << "</td><td class=\"quiet\">"
+	    << escape_markup(requirement.level) << "</td><td>" << escape_markup(requirement.what)
+	    << " <span class=\"quiet\">(" << escape_markup(requirement.who);
 	if (!requirement.same_as.empty())
 		out << "; also <a href=\"#" << anchor_of(requirement.same_as) << "\">"
 		    << escape_markup(requirement.same_as) << "</a>";
@@ -325,7 +294,7 @@ void write_requirements(std::ostream &out, const Report &report)
 	if (report.requirements.empty())
 		return;
 	out << "<section>\n<h2>Requirements and their "
-	       "cases</h2>\n<table>\n<thead><tr><th>Requirement</th><th>Level</th>"
+	       "cases</h2>\n<table class=\"requirements\">\n<thead><tr><th>Requirement</th><th>Level</th>"
 	    << "<th>What is required</th><th>Cases</th></tr></thead>\n<tbody>\n";
 	for (const Requirement &requirement : report.requirements)
 		write_requirement(out, requirement, report);
@@ -334,20 +303,17 @@ void write_requirements(std::ostream &out, const Report &report)
 
 } // namespace
 
-// Well-formed as XML too, so that any parser reads it.
 void write_html(std::ostream &out, const Report &report)
 {
-	out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n"
-	    << "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n<title>Conformance of the "
-	    << escape_markup(report.role + " " + report.device) << "</title>\n<style>" << STYLE
-	    << "</style>\n</head>\n<body>\n";
+	begin_page(out, title_of(report), STYLE);
 	write_heading(out, report);
 	write_verdict(out, report);
 	write_totals(out, report);
+	write_facts(out, report);
 	write_filter(out, report);
 	write_results(out, report);
 	write_requirements(out, report);
-	out << "<script>/*<![CDATA[*/" << SCRIPT << "/*]]>*/</script>\n</body>\n</html>\n";
+	end_page(out, SCRIPT);
 }
 
 } // namespace peer

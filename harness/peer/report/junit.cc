@@ -6,6 +6,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "report/setup.hh"
+#include "report/side_by_side.hh"
 #include "report/text.hh"
 
 namespace peer {
@@ -65,11 +67,14 @@ std::string class_of(const CaseResult &result, const Report &report)
 
 void write_outcome(std::ostream &out, const CaseResult &result)
 {
-	if (result.outcome == Outcome::failed)
+	if (result.outcome == Outcome::failed) {
+		std::ostringstream both;
+		write_side_by_side(both, result.comparison, "");
 		out << "      <failure" << attribute("message", result.came) << attribute("type", result.level)
 		    << ">expected: " << escape_markup(result.expected) << "\ncame: " << escape_markup(result.came)
-		    << "</failure>\n";
-	else if (result.outcome == Outcome::skipped)
+		    << '\n'
+		    << escape_markup(both.str()) << "</failure>\n";
+	} else if (result.outcome == Outcome::skipped)
 		out << "      <skipped" << attribute("message", result.came) << "/>\n";
 }
 
@@ -81,6 +86,8 @@ void write_case(std::ostream &out, const CaseResult &result, const Report &repor
 	out << "      <system-out>" << escape_markup(result.level + ": " + result.title) << '\n';
 	for (const std::string &line : result.trace)
 		out << escape_markup(line) << '\n';
+	if (!result.command.empty())
+		out << escape_markup(result.command) << '\n';
 	out << "</system-out>\n    </testcase>\n";
 }
 
@@ -92,7 +99,11 @@ void write_junit(std::ostream &out, const Report &report)
 	    << attribute("name", "rpcordma-peer." + report.role) << counts(report)
 	    << attribute("timestamp", report.started) << ">\n    <properties>\n";
 	write_property(out, "device", report.device);
+	if (!report.name.empty())
+		write_property(out, "name", report.name);
 	write_property(out, "peer-version", report.peer_version);
+	for (const Fact &fact : facts_of(report))
+		write_property(out, fact.name, fact.value);
 	write_property(out, "verdict", report.verdict());
 	if (!report.interrupted.empty())
 		write_property(out, "interrupted", report.interrupted);

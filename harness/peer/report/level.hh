@@ -14,7 +14,7 @@ namespace peer {
 struct Weight {
 	std::string word; // for programs, and on the command line: "must"
 	std::string title; // for people
-	std::set<std::string> levels; // as cases have them
+	std::set<std::string> levels; // as cases and requirements have them
 
 	[[nodiscard]] bool has(const std::string &level) const { return levels.contains(level); }
 };

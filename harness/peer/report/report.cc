@@ -20,6 +20,11 @@ std::string name_of(Outcome outcome)
 	return {};
 }
 
+std::string Report::called() const
+{
+	return !name.empty() ? name : device.empty() ? role : role + " " + device;
+}
+
 std::size_t Report::count(Outcome outcome) const noexcept
 {
 	return static_cast<std::size_t>(

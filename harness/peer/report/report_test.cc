@@ -29,6 +29,13 @@ Report example()
 	report.device = "10.9.0.1:20049";
 	report.started = "2026-11-21T04:00:00Z";
 	report.peer_version = "abc123";
+	report.tester = {
+		.kernel = "Linux 6.12 x86_64", .device = "rxe0", .driver = "rdma_rxe", .transport = "InfiniBand"};
+	report.terms = {.announced = Terms::Announced{.send_size = 4096, .receive_size = 8192},
+			.call_threshold = 4096,
+			.reply_threshold = 4096,
+			.credits = 64};
+	report.settings = {.arguments = {"rpcordma-peer", "conform", "10.9.0.1"}, .strict = true, .patience = 10};
 	report.results.push_back({.name = "server/version",
 				  .section = "bis-04, 5.5.1",
 				  .level = "MUST",
@@ -47,8 +54,10 @@ Report example()
 				  .outcome = Outcome::failed,
 				  .expected = "three bytes\nand no more",
 				  .came = HOSTILE,
+				  .comparison = {{"padding", "none", HOSTILE, true}},
 				  .trace = {HOSTILE},
-				  .seconds = 1.5});
+				  .seconds = 1.5,
+				  .command = "rpcordma-peer conform 10.9.0.1 --only server/padding --trace"});
 	report.results.push_back({.name = "server/windows",
 				  .section = "RFC 8166, 3.4.9",
 				  .level = "hostile",
@@ -342,6 +351,7 @@ TEST(Table, HasARowForEachCaseAndWhatCameBelowFailedOnes)
 	EXPECT_NE(table.find("        expected  three bytes\n                  and no more\n        came      </pre>"),
 		  std::string::npos)
 		<< table;
+	EXPECT_NE(table.find("                ! padding  none      </pre>"), std::string::npos) << table;
 	EXPECT_NE(table.find("        why       the device has no memory windows\n"), std::string::npos) << table;
 	EXPECT_NE(table.find("\n1 passed, 1 failed, 1 skipped\n"), std::string::npos) << table;
 	EXPECT_EQ(table.find("ERR_VERS 1 1"), std::string::npos) << table;
@@ -446,6 +456,16 @@ TEST(Json, HasEverything)
 	EXPECT_EQ(json["results"][0]["outcome"], "passed");
 	EXPECT_EQ(json["results"][0]["trace"].size(), 2U);
 	EXPECT_EQ(json["results"][1]["requirements"][0], "bis-4.4.6.1-3");
+	EXPECT_EQ(json["results"][1]["url"], "https://www.rfc-editor.org/rfc/rfc8166.html#section-3.4.10");
+	EXPECT_EQ(json["results"][1]["command"], "rpcordma-peer conform 10.9.0.1 --only server/padding --trace");
+	EXPECT_TRUE(json["results"][0]["command"].is_null());
+	EXPECT_EQ(json["format_version"], 1);
+	EXPECT_EQ(json["tester"]["driver"], "rdma_rxe");
+	EXPECT_TRUE(json["tester"]["firmware"].is_null());
+	EXPECT_EQ(json["terms"]["announced"]["receive_size"], 8192);
+	EXPECT_EQ(json["terms"]["credits"], 64);
+	EXPECT_EQ(json["settings"]["strict"], true);
+	EXPECT_EQ(json["settings"]["arguments"][1], "conform");
 	EXPECT_EQ(json["requirements"][0]["cases"][0], "server/padding");
 	EXPECT_TRUE(json["requirements"][0]["same_as"].is_null());
 	EXPECT_TRUE(json["requirements"][3]["cases"].empty());
@@ -466,6 +486,7 @@ TEST(Junit, HasCountsAndFailures)
 			     "time=\"1.500\">\n      <failure message=\"&lt;/pre&gt;"),
 		  std::string::npos)
 		<< junit;
+	EXPECT_NE(junit.find("\n! padding  none      &lt;/pre"), std::string::npos) << junit;
 	EXPECT_NE(junit.find("<skipped message=\"the device has no memory windows\"/>"), std::string::npos) << junit;
 }
 
@@ -485,11 +506,17 @@ TEST(Html, ShowsWhatCameAsText)
 	EXPECT_FALSE(has_control_characters(html));
 }
 
+TEST(Html, MarksWhatDiffers)
+{
+	EXPECT_NE(html_of(example()).find("<td>padding</td><td><code><mark>none</mark></code></td>"),
+		  std::string::npos);
+}
+
 TEST(Html, HasSectionsInTheOrderOfTheirNumbers)
 {
 	const std::string html = html_of(example());
-	const std::size_t ninth = html.find("<h2>RFC 8166, 3.4.9</h2>");
-	const std::size_t tenth = html.find("<h2>RFC 8166, 3.4.10</h2>");
+	const std::size_t ninth = html.find(">RFC 8166, 3.4.9</a></h2>");
+	const std::size_t tenth = html.find(">RFC 8166, 3.4.10</a></h2>");
 	ASSERT_NE(ninth, std::string::npos);
 	ASSERT_NE(tenth, std::string::npos);
 	EXPECT_LT(ninth, tenth);
@@ -498,8 +525,26 @@ TEST(Html, HasSectionsInTheOrderOfTheirNumbers)
 TEST(Html, TakesNothingFromElsewhere)
 {
 	const std::string html = html_of(with_requirements());
-	for (const char *const reference : {"src=", "<link", "url(", "@import", "://"})
+	for (const char *const reference : {"src=", "<link", "url(", "@import"})
 		EXPECT_EQ(html.find(reference), std::string::npos) << reference;
+	// What can be followed is not loaded.
+	constexpr std::string_view LINK = "<a href=\"https";
+	for (std::size_t at = 0; (at = html.find("://", at)) != std::string::npos; at++)
+		EXPECT_EQ(html.substr(at - LINK.size(), LINK.size()), LINK);
+}
+
+TEST(Html, SaysHowItWasTestedAndWhereToRead)
+{
+	Report report = example();
+	std::string html = html_of(report);
+	EXPECT_NE(html.find("<h1>Conformance of the server 10.9.0.1:20049</h1>"), std::string::npos);
+	EXPECT_NE(html.find("<dt>credits granted</dt><dd>64</dd>"), std::string::npos);
+	EXPECT_NE(html.find("<h3>To run it alone</h3>\n<pre>rpcordma-peer conform"), std::string::npos);
+	EXPECT_NE(html.find("<a href=\"https://www.rfc-editor.org/rfc/rfc8166.html#section-3.4.9\">RFC 8166, "
+			    "3.4.9</a>"),
+		  std::string::npos);
+	report.name = "my <server>";
+	EXPECT_NE(html_of(report).find("<h1>Conformance of my &lt;server&gt;</h1>"), std::string::npos);
 }
 
 TEST(Html, SaysOfEachRequirementWhichCasesItHas)

@@ -8,6 +8,8 @@
 #include <ostream>
 #include <sstream>
 
+#include "report/colour.hh"
+#include "report/side_by_side.hh"
 #include "report/text.hh"
 
 namespace peer {
@@ -37,27 +39,6 @@ Columns columns_of(const Report &report)
 	return columns;
 }
 
-std::string_view colour_of(Outcome outcome)
-{
-	switch (outcome) {
-	case Outcome::passed:
-		return "\033[32m";
-	case Outcome::failed:
-		return "\033[1;31m";
-	case Outcome::skipped:
-		return "\033[33m";
-	}
-	return {};
-}
-
-std::string on_one_line(std::string_view text)
-{
-	std::string line = printable(text);
-	std::replace(line.begin(), line.end(), '\n', ' ');
-	std::replace(line.begin(), line.end(), '\t', ' ');
-	return line;
-}
-
 void write_detail(std::ostream &out, std::string_view label, const std::string &text)
 {
 	if (text.empty())
@@ -77,18 +58,16 @@ void write_details(std::ostream &out, const CaseResult &result)
 	if (result.outcome == Outcome::failed)
 		write_detail(out, "expected", result.expected);
 	write_detail(out, result.outcome == Outcome::failed ? "came" : "why", result.came);
+	write_side_by_side(out, result.comparison, std::string(INDENTATION) + pad_to("", 8));
 }
 
 // As long as it is: a terminal breaks lines, and what is cut is missing.
 void write_row(std::ostream &out, const CaseResult &result, const Columns &columns, bool colour)
 {
 	const std::string outcome = pad_to(name_of(result.outcome), OUTCOME_WIDTH);
-	if (colour)
-		out << colour_of(result.outcome) << outcome << "\033[0m";
-	else
-		out << outcome;
-	out << ' ' << pad_to(result.level, LEVEL_WIDTH) << ' ' << pad_to(on_one_line(result.section), columns.section)
-	    << ' ' << pad_to(on_one_line(result.name), columns.name) << ' ' << on_one_line(result.title) << '\n';
+	out << (colour ? in_colour_of(result.outcome, outcome) : outcome) << ' ' << pad_to(result.level, LEVEL_WIDTH)
+	    << ' ' << pad_to(on_one_line(result.section), columns.section) << ' '
+	    << pad_to(on_one_line(result.name), columns.name) << ' ' << on_one_line(result.title) << '\n';
 	write_details(out, result);
 }
 

@@ -2,6 +2,7 @@
 
 #include "report/text.hh"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -89,6 +90,14 @@ std::string printable(std::string_view text)
 		text.remove_prefix(length);
 	}
 	return result;
+}
+
+std::string on_one_line(std::string_view text)
+{
+	std::string line = printable(text);
+	std::replace(line.begin(), line.end(), '\n', ' ');
+	std::replace(line.begin(), line.end(), '\t', ' ');
+	return line;
 }
 
 std::string escape_markup(std::string_view text)

@@ -12,6 +12,8 @@ namespace peer {
 /// The text with what is not printable written as \xNN: control characters other than line feed and tab, and bytes that
 /// are not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
+/// Printable, with blanks in the place of line feeds and tabs.
+[[nodiscard]] std::string on_one_line(std::string_view text);
 /// Printable, and with markup escaped: for the content of elements and for attributes of XML and HTML.
 [[nodiscard]] std::string escape_markup(std::string_view text);
 

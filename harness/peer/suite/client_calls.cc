@@ -23,8 +23,19 @@ bool Suite::is_of_later_case(const ArrivedCall &call) const
 	return std::any_of(later, instances_.end(), [&](const Instance &instance) { return is_of(instance, call); });
 }
 
+void Suite::meet(const ArrivedCall &call)
+{
+	if (std::exchange(has_met_, true))
+		return;
+	hooks_.met({.device = responder_.connection(call.connection)->device(),
+		    .announced = find_private_data(responder_.last_private_data()),
+		    .agreement = *responder_.agreement(call.connection),
+		    .credits = call.message.header.credits});
+}
+
 bool Suite::take_call(ArrivedCall &call)
 {
+	meet(call);
 	// While "serve" lasts, a quick client may have gone on already: its next case has not begun here.
 	if (instance_ && is_of_later_case(call)) {
 		early_.push_back(std::move(call));

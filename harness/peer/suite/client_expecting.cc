@@ -66,10 +66,14 @@ void Suite::expect_client(const Words &words)
 	const auto wrong = fault_of(result, Words(words.begin() + 2, other));
 	if (!wrong)
 		return;
+	const Comparison comparison = {{.what = "the client's operation",
+					.expected = text_of(Words(words.begin() + 2, words.end())),
+					.came = result.described(),
+					.differs = true}};
 	if (other == words.end())
-		throw Violation(*wrong);
+		throw Violation(*wrong, comparison);
 	if (const auto as_well = fault_of(result, Words(other + 1, words.end())))
-		throw Violation(*wrong == *as_well ? *wrong : *wrong + ", and " + *as_well);
+		throw Violation(*wrong == *as_well ? *wrong : *wrong + ", and " + *as_well, comparison);
 }
 
 std::optional<std::string> Suite::fault_of(const ClientResult &result, const Words &outcome)
@@ -145,7 +149,7 @@ void Suite::expect_connection(const std::string &what)
 	// What has come meanwhile counts.
 	serve_for({});
 	if (!ended_.empty())
-		throw Violation("the client has closed the connection");
+		throw Violation("the client has closed the connection", {compare("the connection", "kept", "closed")});
 }
 
 void Suite::expect_dropped(const Words &words)
@@ -214,7 +218,12 @@ void Suite::expect_reverse(const Step &step)
 		return;
 	const ReverseAnswer answer = next_reverse_answer(is_error, words.size() > 2 ? words[2] : "success");
 	if (is_error && answer.decoded.header.error != evaluate(words.at(2), {}))
-		throw Violation("the RDMA_ERROR is another: " + describe(answer.decoded.header));
+		throw Violation("the RDMA_ERROR is another: " + describe(answer.decoded.header),
+				compare_errors({.xid = answer.decoded.header.xid,
+						.version = sent_.version,
+						.type = RDMA_ERROR,
+						.error = static_cast<std::uint32_t>(evaluate(words.at(2), {}))},
+					       answer.decoded));
 	check_answer(step, answer);
 }
 
@@ -249,9 +258,11 @@ Suite::ReverseAnswer Suite::next_reverse_answer(bool is_error, const std::string
 	if (!sent_xids_.contains(header.xid))
 		throw Violation("it has the XID of nothing that was sent: " + describe(header));
 	if (header.version != sent_.version)
-		throw Violation("it has another version than the Call (RFC 8167, 5.2)");
+		throw Violation("it has another version than the Call (RFC 8167, 5.2)",
+				{compare("version", std::to_string(sent_.version), std::to_string(header.version))});
 	if (is_error != (header.type == RDMA_ERROR))
-		throw Violation("what came is " + describe(header));
+		throw Violation("what came is " + describe(header),
+				{compare("type", is_error ? "ERROR" : "MSG", name_of_type(header))});
 	if (header.version == VERSION_2 && header.direction != DIRECTION_REPLY)
 		throw Violation("its direction is not REPLY (draft-cel-nfsv4-rpcrdma-version-two-01, 4.2.2)");
 	if (header.credits == 0)

@@ -10,12 +10,14 @@
 #include "engine/responder.hh"
 #include "suite/client_instance.hh"
 #include "suite/client_suite.hh"
+#include "suite/recorder.hh"
 #include "suite/words.hh"
 
 namespace peer {
 
 // There is nobody left to wait for.
 class ClientEnded : public Violation {
+    public:
 	using Violation::Violation;
 };
 
@@ -41,6 +43,11 @@ class Suite {
 			if (trace_)
 				trace_->push_back(std::to_string(connection) + ": " + line);
 		};
+		responder_.exchanged = [this](std::uint64_t connection, bool is_sent, ByteView message,
+					      std::optional<std::uint32_t> invalidates) {
+			if (recorder_)
+				recorder_->note(std::to_string(connection), is_sent, message, invalidates);
+		};
 		responder_.closed = [this](std::uint64_t connection, const Closed &) {
 			ended_.push_back(connection);
 			if (connection == memory_connection_)
@@ -56,6 +63,9 @@ class Suite {
 	void run(const Instance &instance, Deadline begin, CaseResult &result);
 
     private:
+	// The end of an instance.
+	void leave();
+
 	// What the steps are about
 
 	static bool is_of(const Instance &instance, const ArrivedCall &call);
@@ -65,6 +75,9 @@ class Suite {
 	bool is_of_later_case(const ArrivedCall &call) const;
 
 	bool take_call(ArrivedCall &call);
+
+	// Tells of the client, once.
+	void meet(const ArrivedCall &call);
 
 	std::size_t held_count() const { return held_ ? 1 + held_beside_.size() : 0; }
 
@@ -278,6 +291,7 @@ class Suite {
 
 	ListenSettings settings_;
 	ClientHooks hooks_;
+	bool has_met_ = false;
 	std::vector<Instance> instances_;
 	Tree tree_;
 	Service service_;
@@ -288,6 +302,7 @@ class Suite {
 	Deadline begin_;
 	Clock::duration patience_{};
 	std::vector<std::string> *trace_ = nullptr;
+	std::optional<Recorder> recorder_;
 	std::string expectation_;
 	std::string awaited_operation_;
 	std::size_t awaited_calls_ = 1;

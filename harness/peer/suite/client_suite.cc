@@ -15,6 +15,7 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	instance_ = &instance;
 	trace_ = &result.trace;
 	trace_->clear();
+	recorder_.emplace(result);
 	violations_.clear();
 	others_.clear();
 	ended_.clear();
@@ -38,17 +39,30 @@ void Suite::run(const Instance &instance, Deadline begin, CaseResult &result)
 	} catch (const ScriptError &) {
 		throw;
 	} catch (const ClientEnded &) {
+		leave();
 		throw;
 	} catch (const Unable &error) {
 		result.outcome = Outcome::skipped;
 		result.came = instance.described + error.what();
+		result.in_order = recover();
+	} catch (const Violation &violation) {
+		result.outcome = Outcome::failed;
+		result.came = instance.described + "instead of " + expectation_ + ": " + violation.what();
+		result.comparison = violation.comparison;
 		result.in_order = recover();
 	} catch (const std::runtime_error &error) {
 		result.outcome = Outcome::failed;
 		result.came = instance.described + "instead of " + expectation_ + ": " + error.what();
 		result.in_order = recover();
 	}
+	leave();
+}
+
+// Nothing is told to the result any more, which goes before this.
+void Suite::leave()
+{
 	trace_ = nullptr;
+	recorder_.reset();
 	instance_ = nullptr;
 }
 

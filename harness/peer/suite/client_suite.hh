@@ -36,6 +36,8 @@ struct ListenSettings {
 struct ClientHooks {
 	/// The client can mount.
 	std::function<void()> ready;
+	/// The client's first Call has come.
+	std::function<void(const Encounter &)> met = [](const Encounter &) {};
 	/// A case begins.
 	std::function<void(const Case &)> begun;
 	/// A case has been run.

@@ -107,6 +107,7 @@ Export::Export(const Target &target, Patience patience)
 {
 	Client client(target, patience);
 	make_directory(client);
+	encounter_ = client.encounter();
 	fill(client);
 }
 

@@ -47,6 +47,8 @@ class Export {
 	std::string link_target;
 
 	[[nodiscard]] const Target &target() const noexcept { return target_; }
+	/// The server as a well-behaved requester finds it.
+	[[nodiscard]] const Encounter &encounter() const noexcept { return encounter_; }
 
 	/// Whether the server serves a well-behaved requester on a new connection: NULL, attributes, and 8 KiB each way.
 	/// The text says what does not work.
@@ -73,6 +75,7 @@ class Export {
 	Target target_;
 	Patience patience_;
 	FileHandle root_;
+	Encounter encounter_;
 	unsigned checks_ = 0;
 	unsigned made_ = 0;
 	std::set<std::string> owners_;

@@ -79,6 +79,7 @@ void run_once(Run &run, const Case &test, std::uint64_t value, CaseResult &resul
 	const std::string which =
 		test.variable.empty() ? "" : test.variable.substr(1) + " = " + std::to_string(value) + ": ";
 	result.trace.clear();
+	result.comparison.clear();
 	try {
 		run.steps(test.steps_for(value));
 		result.came = "the same";
@@ -87,6 +88,10 @@ void run_once(Run &run, const Case &test, std::uint64_t value, CaseResult &resul
 	} catch (const Unable &error) {
 		result.outcome = Outcome::skipped;
 		result.came = error.what();
+	} catch (const Violation &violation) {
+		result.outcome = Outcome::failed;
+		result.came = which + "instead of " + run.expectation() + ": " + violation.what();
+		result.comparison = violation.comparison;
 	} catch (const std::runtime_error &error) {
 		result.outcome = Outcome::failed;
 		result.came = which + "instead of " + run.expectation() + ": " + error.what();

@@ -15,10 +15,11 @@ namespace peer {
 Event Run::receive(Link &here, Deadline deadline)
 {
 	Event event = here.connection->receive(deadline);
-	if (const auto *const message = std::get_if<Message>(&event))
+	if (const auto *const message = std::get_if<Message>(&event)) {
+		record(false, message->bytes, message->invalidated);
 		trace("<- " + describe_message(message->bytes) +
 		      (message->invalidated ? " invalidates=" + std::to_string(*message->invalidated) : ""));
-	else if (const auto *const closed = std::get_if<Closed>(&event))
+	} else if (const auto *const closed = std::get_if<Closed>(&event))
 		trace("<- closed: " + closed->reason);
 	return event;
 }
@@ -46,9 +47,10 @@ Message Run::next_message(Link &here, const std::string &what, Awaited awaited)
 {
 	Event event = next_event(here, awaited);
 	if (const auto *const closed = std::get_if<Closed>(&event))
-		throw Violation("the connection ended instead of " + what + ": " + closed->reason);
+		throw Violation("the connection ended instead of " + what + ": " + closed->reason,
+				{compare("what comes", what, "the end of the connection")});
 	if (std::holds_alternative<TimedOut>(event))
-		throw Violation("nothing came in time instead of " + what);
+		throw Violation("nothing came in time instead of " + what, {compare("what comes", what, "nothing")});
 	return std::get<Message>(std::move(event));
 }
 
@@ -100,6 +102,7 @@ bool Run::answer_option(Link &here, const Message &message)
 void Run::send_beside(Link &here, const Frame &frame)
 {
 	const Bytes bytes = frame.bytes();
+	record(true, bytes);
 	trace("-> " + describe_message(bytes));
 	const Transferred sent = here.connection->send(bytes, std::nullopt, patience_.deadline());
 	if (!sent.ok)
@@ -216,7 +219,8 @@ void Run::expect_reply(const Step &step)
 	const bool status_expected = std::any_of(step.block.begin(), step.block.end(),
 						 [](const Line &line) { return line.words[0] == "status"; });
 	if (!status_expected && result.status != 0)
-		throw Violation("NFS status " + std::to_string(result.status) + " came");
+		throw Violation("NFS status " + std::to_string(result.status) + " came",
+				{compare("NFS status", "0", std::to_string(result.status))});
 	if (result.status == 0 && words.size() == 2)
 		judge_data(result);
 }
@@ -230,7 +234,8 @@ void Run::judge_data(const NfsResult &result) const
 	if (name.ends_with(" READLINK"))
 		expected.insert(expected.end(), server_.link_target.begin(), server_.link_target.end());
 	if (result.data != expected)
-		throw Violation("the data that were read are not those of the file, or of the link");
+		throw Violation("the data that were read are not those of the file, or of the link",
+				compare_bytes(expected, result.data));
 }
 
 void Run::expect_replies(std::uint64_t count)
@@ -260,26 +265,42 @@ void Run::expect_error(const Step &step)
 		step.block, [&](const std::string &name) { return field(header, name); }, names());
 }
 
+Header Run::expected_error(const Words &words)
+{
+	Header expected = {.xid = sent_.xid,
+			   .version = sent_.version,
+			   .type = RDMA_ERROR,
+			   .reads = {},
+			   .writes = {},
+			   .reply = {},
+			   .error = static_cast<std::uint32_t>(evaluate(words.at(2), {}))};
+	if (words.at(2) == "VERS") {
+		expected.version_low = static_cast<std::uint32_t>(evaluate(words.at(3), names()));
+		expected.version_high = static_cast<std::uint32_t>(evaluate(words.at(4), names()));
+	}
+	return expected;
+}
+
 Header Run::judged_error(const Message &message, const Words &words)
 {
 	const Decoded decoded = decode_received(message);
 	const Header &header = decoded.header;
-	if (header.type != RDMA_ERROR)
-		throw Violation("what came is no RDMA_ERROR: " + describe(header));
-	if (header.error != evaluate(words.at(2), {}))
-		throw Violation("the RDMA_ERROR is another: " + describe(header));
-	if (words.at(2) == "VERS" && (header.version_low != evaluate(words.at(3), names()) ||
-				      header.version_high != evaluate(words.at(4), names())))
-		throw Violation("the range of versions is another: " + describe(header));
-	if (header.xid != sent_.xid)
-		throw Violation("the RDMA_ERROR has another XID than the Call (bis-04, 5.5)");
-	if (header.version != sent_.version)
-		throw Violation("the RDMA_ERROR has version " + std::to_string(header.version) + ", the Call had " +
-				std::to_string(sent_.version) + " (bis-04, 5.5)");
-	if (header.credits == 0)
-		throw Violation("the RDMA_ERROR grants no credit");
-	if (!decoded.payload.empty())
-		throw Violation("there are bytes behind the RDMA_ERROR");
+	const Header expected = expected_error(words);
+	const auto require = [&](bool is_so, const std::string &wrong) {
+		if (!is_so)
+			throw Violation(wrong, compare_errors(expected, decoded));
+	};
+	require(header.type == RDMA_ERROR, "what came is no RDMA_ERROR: " + describe(header));
+	require(header.error == expected.error, "the RDMA_ERROR is another: " + describe(header));
+	require(words.at(2) != "VERS" ||
+			(header.version_low == expected.version_low && header.version_high == expected.version_high),
+		"the range of versions is another: " + describe(header));
+	require(header.xid == expected.xid, "the RDMA_ERROR has another XID than the Call (bis-04, 5.5)");
+	require(header.version == expected.version, "the RDMA_ERROR has version " + std::to_string(header.version) +
+							    ", the Call had " + std::to_string(expected.version) +
+							    " (bis-04, 5.5)");
+	require(header.credits != 0, "the RDMA_ERROR grants no credit");
+	require(decoded.payload.empty(), "there are bytes behind the RDMA_ERROR");
 	if (message.invalidated)
 		throw Violation("the RDMA_ERROR invalidates a handle");
 	return header;
@@ -387,13 +408,18 @@ void Run::expect_closed()
 		if (std::holds_alternative<Closed>(event))
 			return;
 		if (std::holds_alternative<TimedOut>(event))
-			throw Violation("the connection is still up");
+			throw Violation("the connection is still up",
+					{compare("what comes", "the end of the connection", "nothing")});
 		// Calls that came before what closes the connection may be answered.
 		const Message &message = std::get<Message>(event);
 		if (!take_outstanding(here, message.bytes))
-			throw Violation("a message came instead: " + describe_message(message.bytes));
+			throw Violation(
+				"a message came instead: " + describe_message(message.bytes),
+				{compare("what comes", "the end of the connection", describe_message(message.bytes))});
 		if (XdrReader(message.bytes).u32("rdma_xid") == sent_.xid)
-			throw Violation("it was answered: " + describe_message(message.bytes));
+			throw Violation(
+				"it was answered: " + describe_message(message.bytes),
+				{compare("what comes", "the end of the connection", describe_message(message.bytes))});
 	}
 }
 
@@ -409,9 +435,9 @@ void Run::expect_scratch(bool written)
 {
 	const Bytes content = server_.scratch_content(written_.size());
 	if (written && content != written_)
-		throw Violation("the file does not hold what was written");
-	if (!written && content != Bytes(content.size()))
-		throw Violation("the file has been written to");
+		throw Violation("the file does not hold what was written", compare_bytes(written_, content));
+	if (const Bytes zeros(content.size()); !written && content != zeros)
+		throw Violation("the file has been written to", compare_bytes(zeros, content));
 }
 
 void Run::expect_untouched(const std::string &what)
@@ -429,9 +455,10 @@ void Run::expect_untouched(const std::string &what)
 	const std::size_t size = memory->bytes().size();
 	const Bytes content = named != here.memory.end() ? pattern(0, size, MEMORY_SEED) :
 							   Bytes(size, Transaction::UNWRITTEN);
-	if (!std::equal(content.begin() + static_cast<std::ptrdiff_t>(from), content.end(),
-			memory->bytes().begin() + static_cast<std::ptrdiff_t>(from)))
-		throw Violation("memory '" + what + "' has been written to");
+	const auto expected = ByteView(content).subspan(from);
+	const auto found = memory->bytes().subspan(from);
+	if (!std::equal(expected.begin(), expected.end(), found.begin()))
+		throw Violation("memory '" + what + "' has been written to", compare_bytes(expected, found));
 }
 
 } // namespace peer

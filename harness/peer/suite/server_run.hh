@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "suite/recorder.hh"
 #include "suite/server_case.hh"
 #include "suite/words.hh"
 
@@ -49,6 +50,7 @@ class Run {
 		, server_(server)
 		, patience_(patience)
 		, result_(result)
+		, recorder_(result)
 		, features_(features_of(test))
 		, xid_(first_xid())
 	{
@@ -214,6 +216,9 @@ class Run {
 	// expect error CHUNK | VERS LOW HIGH | BAD_HEADER | INVAL_OPTION [or dropped | refusal]
 	void expect_error(const Step &step);
 
+	// The one that these words ask for, in answer to what was sent last.
+	Header expected_error(const Words &words);
+
 	Header judged_error(const Message &message, const Words &words);
 
 	// expect refusal: an RDMA_ERROR that says CHUNK, or a Reply that says GARBAGE_ARGS (bis-04, 8.1.1 and 5.5.2)
@@ -247,12 +252,19 @@ class Run {
 
 	void trace(const std::string &line);
 
+	// Keeps what this end sends, or gets, on the current connection.
+	void record(bool is_sent, ByteView message, std::optional<std::uint32_t> invalidates = std::nullopt)
+	{
+		recorder_.note(current_, is_sent, message, invalidates);
+	}
+
 	static constexpr unsigned MEMORY_SEED = 77;
 
 	const Case &test_;
 	Export &server_;
 	Patience patience_;
 	CaseResult &result_;
+	Recorder recorder_;
 	Features features_;
 	std::uint32_t xid_;
 	std::map<std::string, Link> links_;

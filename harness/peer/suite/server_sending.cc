@@ -170,6 +170,7 @@ void Run::transmit(Link &here, const Frame &frame)
 {
 	here.last = frame.bytes();
 	note_sent(here.last);
+	record(true, here.last, frame.invalidate);
 	trace("-> " + describe_message(here.last));
 	note_outcome(here.connection->send(here.last, frame.invalidate, patience_.deadline()));
 }
@@ -221,6 +222,8 @@ void Run::send(const Step &step)
 	if (!times)
 		return;
 	note_sent(together.back());
+	for (const Bytes &message : together)
+		record(true, message);
 	trace("-> " + *times + " times: " + describe_message(together.back()));
 	note_outcome(here.connection->send_all(together, patience_.deadline()));
 }
@@ -229,6 +232,7 @@ void Run::send_again(Link &here, const std::string &from)
 {
 	here.last = links_.at(from).last;
 	note_sent(here.last);
+	record(true, here.last);
 	trace("-> again: " + describe_message(here.last));
 	note_outcome(here.connection->send(here.last, std::nullopt, patience_.deadline()));
 }
@@ -244,6 +248,8 @@ void Run::send_own(Link &here, const Step &step)
 		return transmit(here, frame);
 	trace("-> " + *times + " times: " + describe_message(frame.bytes()));
 	const std::vector<Bytes> together(evaluate(*times, names()), frame.bytes());
+	for (const Bytes &message : together)
+		record(true, message);
 	note_outcome(here.connection->send_all(together, patience_.deadline()));
 }
 

@@ -50,19 +50,75 @@ std::string expectation_of(const Step &step)
 	return text;
 }
 
-void check_all(const std::vector<Line> &lines,
-	       const std::function<std::optional<std::uint64_t>(const std::string &)> &fields, const Names &names)
+Comparison compare_errors(const Header &expected, const Decoded &came)
+{
+	const Header &header = came.header;
+	return {compare("type", name_of_type(expected), name_of_type(header)),
+		compare("error", name_of_error(expected), header.type == RDMA_ERROR ? name_of_error(header) : "none"),
+		compare("XID", in_hex(expected.xid), in_hex(header.xid)),
+		compare("version", std::to_string(expected.version), std::to_string(header.version)),
+		{.what = "credits",
+		 .expected = "at least 1",
+		 .came = std::to_string(header.credits),
+		 .differs = header.credits == 0},
+		compare("bytes behind the header", "0", std::to_string(came.payload.size()))};
+}
+
+namespace {
+
+using Fields = std::function<std::optional<std::uint64_t>(const std::string &)>;
+
+// "data.handle (7)"
+std::string with_value(const std::string &word, const Names &names)
+{
+	try {
+		const std::string value = std::to_string(evaluate(word, names));
+		return value == word ? word : word + " (" + value + ")";
+	} catch (const ScriptError &) {
+		return word;
+	}
+}
+
+// "FIELD OPERATOR VALUE [or VALUE]", beside what came. A line behind the one that is wrong may be about what is not there.
+Compared compare_field(const Line &line, const Fields &fields, const Names &names)
+{
+	const auto found = fields(line.words[0]);
+	std::string expected = line.words.at(1);
+	for (std::size_t i = 2; i < line.words.size(); i++)
+		expected += " " + (line.words[i] == "or" ? "or" : with_value(line.words[i], names));
+	Compared row = {
+		.what = line.words[0], .expected = expected, .came = found ? std::to_string(*found) : "nothing"};
+	try {
+		row.differs = check(line, {.value = fields, .memory = {}}, names).has_value();
+	} catch (const ScriptError &) {
+		row.differs = true;
+	}
+	return row;
+}
+
+Comparison compare_all(const std::vector<Line> &lines, const Fields &fields, const Names &names)
+{
+	Comparison rows;
+	for (const Line &line : lines)
+		rows.push_back(compare_field(line, fields, names));
+	return rows;
+}
+
+} // namespace
+
+void check_all(const std::vector<Line> &lines, const Fields &fields, const Names &names)
 {
 	for (const Line &line : lines)
 		if (const auto wrong = check(line, {.value = fields, .memory = {}}, names))
-			throw Violation(*wrong);
+			throw Violation(*wrong, compare_all(lines, fields, names));
 }
 
 void check_private_data(ByteView received, const std::vector<Line> &lines, const Names &names)
 {
 	const auto found = find_private_data(received);
 	if (!found)
-		throw Violation("there is no private data of RFC 8797");
+		throw Violation("there is no private data of RFC 8797",
+				{compare("private data", "of RFC 8797", "none of it")});
 	const std::map<std::string, std::uint64_t> fields = {
 		{"send", found->send_size},
 		{"receive", found->receive_size},
@@ -100,15 +156,18 @@ void check_option(const Decoded &answer, const Header &sent, const Words &words,
 {
 	const Header &header = answer.header;
 	if (header.type != RDMA2_OPTIONAL || header.direction != DIRECTION_REPLY)
-		throw Violation("what came is no answer to an option: " + describe(header));
+		throw Violation("what came is no answer to an option: " + describe(header),
+				{compare("type", "OPTIONAL", name_of_type(header))});
 	if (header.xid != sent.xid)
-		throw Violation("the answer has another XID than the option: " + describe(header));
+		throw Violation("the answer has another XID than the option: " + describe(header),
+				{compare("XID", in_hex(sent.xid), in_hex(header.xid))});
 	if (header.credits == 0)
 		throw Violation("the answer grants no credit");
 	if (header.option != evaluate(words.at(2), names))
-		throw Violation("the answer is of another type: " + describe(header));
-	if (header.option_info != (words.size() > 3 ? bytes_of_hex(words[3]) : Bytes()))
-		throw Violation("the answer has other data");
+		throw Violation("the answer is of another type: " + describe(header),
+				{compare("opttype", in_hex(evaluate(words.at(2), names)), in_hex(header.option))});
+	if (const Bytes data = words.size() > 3 ? bytes_of_hex(words[3]) : Bytes(); header.option_info != data)
+		throw Violation("the answer has other data", compare_bytes(data, header.option_info));
 	if (!answer.payload.empty())
 		throw Violation("there are bytes behind the answer");
 }
@@ -129,9 +188,13 @@ void check_rpc_status(bool accepted, std::uint32_t status, const std::string &na
 	if (wanted == STATUSES.end())
 		throw ScriptError("'" + name + "' is no RPC status");
 	const bool is_rejection = name == "rpc-mismatch" || name == "auth-error";
-	if (accepted == is_rejection || status != wanted->second)
-		throw Violation("RPC " + std::string(accepted ? "accept_stat " : "reject_stat ") +
-				std::to_string(status) + " came");
+	if (accepted != is_rejection && status == wanted->second)
+		return;
+	const std::string came = std::string(accepted ? "accept_stat " : "reject_stat ") + std::to_string(status);
+	throw Violation("RPC " + came + " came", {compare("RPC status",
+							  std::string(is_rejection ? "reject_stat " : "accept_stat ") +
+								  std::to_string(wanted->second),
+							  came)});
 }
 
 void check_reach(const Transferred &done, bool should_work)

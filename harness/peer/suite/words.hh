@@ -37,6 +37,8 @@ class Unable : public std::runtime_error {
 [[nodiscard]] Bytes private_data_of(const Words &words);
 /// What is expected in a step, for people.
 [[nodiscard]] std::string expectation_of(const Step &step);
+/// The header of an RDMA_ERROR that came, beside the one that was expected.
+[[nodiscard]] Comparison compare_errors(const Header &expected, const Decoded &came);
 /// Compares @fields with what the lines say: @names stand for values there. Throws Violation, ScriptError.
 void check_all(const std::vector<Line> &lines,
 	       const std::function<std::optional<std::uint64_t>(const std::string &)> &fields, const Names &names);

@@ -47,6 +47,54 @@ TEST(PrivateDataThatCame, IsComparedFieldByField)
 	EXPECT_THROW(check_private_data({}, {}, NAMES), Violation);
 }
 
+// What the check that fails here shows.
+template <typename Check> Comparison shown_by(Check check)
+{
+	try {
+		check();
+	} catch (const Violation &violation) {
+		return violation.comparison;
+	}
+	return {};
+}
+
+TEST(FieldsThatDiffer, StandBesideTheOthers)
+{
+	const auto fields = [](const std::string &name) -> std::optional<std::uint64_t> {
+		return name == "credits" ? std::optional<std::uint64_t>(3) : std::nullopt;
+	};
+	const std::vector<Line> lines = {
+		{1, {"credits", ">", "0"}}, {2, {"credits", "=", "n", "or", "8"}}, {3, {"colour", "=", "unknown"}}};
+	EXPECT_EQ(shown_by([&] { check_all(lines, fields, NAMES); }),
+		  (Comparison{{"credits", "> 0", "3", false},
+			      {"credits", "= n (7) or 8", "3", true},
+			      {"colour", "= unknown", "nothing", true}}));
+}
+
+TEST(ErrorsThatDiffer, StandBesideTheirs)
+{
+	const Header expected = {.xid = 26, .version = VERSION_1, .type = RDMA_ERROR, .error = ERR_CHUNK};
+	Header came = expected;
+	came.error = ERR_VERS;
+	came.credits = 0;
+	EXPECT_EQ(compare_errors(expected, {.header = came, .payload = {}}),
+		  (Comparison{{"type", "ERROR", "ERROR", false},
+			      {"error", "ERR_CHUNK", "ERR_VERS 1..1", true},
+			      {"XID", "0x1a", "0x1a", false},
+			      {"version", "1", "1", false},
+			      {"credits", "at least 1", "0", true},
+			      {"bytes behind the header", "0", "0", false}}));
+	came.type = RDMA_MSG;
+	EXPECT_EQ(compare_errors(expected, {.header = came, .payload = {}})[1].came, "none");
+}
+
+TEST(StatusesThatDiffer, HaveTheirKind)
+{
+	EXPECT_EQ(shown_by([] { check_rpc_status(false, RPC_AUTH_ERROR, "garbage-args"); }),
+		  (Comparison{{"RPC status", "accept_stat 4", "reject_stat 1", true}}));
+	EXPECT_EQ(shown_by([] { check_rpc_status(true, RPC_SUCCESS, "success"); }), Comparison());
+}
+
 TEST(FeaturesOfACase, AreThoseOfThePeer)
 {
 	const auto features = [](const std::string &lines) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <new>
 #include <string>
 
@@ -17,8 +18,30 @@ namespace {
 
 constexpr std::size_t PAGE = 4096;
 constexpr std::uint32_t SOFT_ROCE_VENDOR = 0xffffff;
+constexpr std::uint32_t SOFT_IWARP_VENDOR = 0x626d74;
+
+// A device in software has no bus, which would name its driver.
+std::string driver_of(const ibv_device &device, const ibv_device_attr &limits)
+{
+	std::error_code none;
+	const std::filesystem::path link = std::filesystem::path(device.ibdev_path) / "device/driver";
+	const std::filesystem::path driver = std::filesystem::read_symlink(link, none);
+	if (!none)
+		return driver.filename();
+	return limits.vendor_id == SOFT_ROCE_VENDOR ? "rdma_rxe" : limits.vendor_id == SOFT_IWARP_VENDOR ? "siw" : "";
+}
 
 } // namespace
+
+DeviceInfo describe(const ibv_context &device, const ibv_device_attr &limits)
+{
+	return {.name = device.device->name,
+		.driver = driver_of(*device.device, limits),
+		.firmware = limits.fw_ver,
+		.transport = device.device->transport_type == IBV_TRANSPORT_IWARP ? "iWARP" :
+			     device.device->transport_type == IBV_TRANSPORT_IB	  ? "InfiniBand" :
+										    ""};
+}
 
 ProtectionDomain make_domain(ibv_context *device)
 {

@@ -11,6 +11,8 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "verbs/verbs.hh"
+
 namespace peer::device {
 
 template <auto release> struct Releaser {
@@ -35,6 +37,9 @@ using QueuePair = std::unique_ptr<rdma_cm_id, Releaser<rdma_destroy_qp>>;
 [[nodiscard]] CompletionQueue make_completion_queue(ibv_context *device, ibv_comp_channel *channel, unsigned length);
 /// Of type 2, and not bound.
 [[nodiscard]] Window make_window(ibv_pd *domain);
+
+/// What the system calls the device, and what drives it.
+[[nodiscard]] DeviceInfo describe(const ibv_context &device, const ibv_device_attr &limits);
 
 /// What the device can do.
 [[nodiscard]] ibv_device_attr limits_of(ibv_context *device);

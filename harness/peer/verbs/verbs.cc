@@ -111,6 +111,11 @@ Transferred Connection::write_and_confirm(const Memory &from, std::size_t offset
 	return confirmed;
 }
 
+DeviceInfo Connection::device() const
+{
+	return device::describe(*state_->id->verbs, state_->limits);
+}
+
 bool Connection::has_windows() const
 {
 	return state_->limits.device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B);

@@ -48,6 +48,14 @@ class NotConnected : public VerbsError {
 /// Send With Invalidate can take away; the others stay valid until the Memory is gone.
 enum class Access { none, read, write, read_write, window_read, window_write, window_read_write };
 
+/// The RDMA device that a connection uses, as the system names it. What is not known is empty.
+struct DeviceInfo {
+	std::string name; // "rxe0"
+	std::string driver; // "rdma_rxe"
+	std::string firmware;
+	std::string transport; // "InfiniBand" (RoCE, too) or "iWARP"
+};
+
 class Connection;
 
 /// Memory that is registered with a connection's protection domain, zeroed at first. It may outlive the connection's
@@ -155,6 +163,7 @@ class Connection {
 	Transferred write_and_confirm(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
 				      Deadline deadline);
 
+	[[nodiscard]] DeviceInfo device() const;
 	/// Whether the device has type-2 memory windows, which Access::window_* needs.
 	[[nodiscard]] bool has_windows() const;
 

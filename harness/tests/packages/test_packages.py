@@ -29,6 +29,7 @@ def test_packages_follow_an_upgrade_of_the_kernel_and_leave_nothing(system: Syst
 
     system.run(*APT, "install", *packages(system.release))
     assert_built(system, first)
+    assert "server/null\t" in system.run("rpcordma-peer", "conform", "a-server", "--list")
     run_autopkgtest(system, first, logs / "installed")
 
     system.run(*APT, "install", *next_kernel(system))

@@ -5,6 +5,7 @@ import json
 import signal
 
 import pytest
+from lab.conformance import check_schema
 from lab.nfs import PORT
 from lab.peer import Peer
 from lab.solo import Solo
@@ -37,6 +38,7 @@ def test_a_run_against_a_server_ends_in_order(solo: Solo, peer: Peer, number: si
     assert left_on_the_server(solo) == ""
 
     report = json.loads(peer.guest.read("/tmp/cut.json"))
+    check_schema(report)
     assert report["interrupted"] == number.name
     assert 2 <= len(report["results"]) < report["planned"]
     said = f"interrupted by {number.name} after {len(report['results'])} of {report['planned']} cases"
@@ -52,4 +54,7 @@ def test_a_run_with_a_client_ends_while_it_waits_for_one(solo: Solo, peer: Peer)
     process.expect("listening; on the client", timeout=20)
     process.kill(signal.SIGINT)
     assert process.wait(20).status == 128 + signal.SIGINT
-    assert json.loads(peer.guest.read("/tmp/cut.json"))["results"] == []
+    report = json.loads(peer.guest.read("/tmp/cut.json"))
+    check_schema(report)
+    assert report["results"] == []
+    assert report["terms"] is None
