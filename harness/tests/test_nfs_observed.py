@@ -3,6 +3,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -54,6 +55,19 @@ def observe(guest: Guest, *files: str) -> Record:
     """All records of a guest, and files that were the same before and after they were read."""
     found: Record = json.loads(guest.output(guest_python("observe.py", *files), timeout=PATIENCE))
     return found
+
+
+def observe_both(pair: Pair, client_files: list[str], server_files: list[str]) -> tuple[Record, Record]:
+    """Both ends as they were at one time: the client has sent nothing between a look at it and the next."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        before = observe(pair.client, *client_files)
+        server = observe(pair.server, *server_files)
+        client = observe(pair.client, *client_files)
+        sent = [only(observed["connection"], "requester")["sends"] for observed in (before, client)]
+        if sent[0] == sent[1]:
+            return client, server
+        assert time.monotonic() < deadline, f"the client goes on sending: {sent}"
 
 
 def run_commands(guest: Guest, *lines: str) -> dict[str, str]:
@@ -137,7 +151,7 @@ def test_what_is_shown_is_what_happened(pair: Pair, version: str) -> None:
           traced(pair.client, pair.server, events="rpcordma/rpcordma_disconnect"),
           monitored(pair.client, pair.server) as monitors, mounted(pair, version)):
         move_data(pair)
-        client, server = observe(pair.client, *client_files), observe(pair.server, *server_files)
+        client, server = observe_both(pair, client_files, server_files)
         requester, responder = only(client["connection"], "requester"), only(server["connection"], "responder")
         assert_settings(client)
         assert_counts(client, requester)
