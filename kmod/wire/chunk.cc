@@ -129,14 +129,6 @@ Result<WriteList> WriteList::decode(Reader &reader) noexcept
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
 {
 	Chunks chunks;
-	// Most messages have none, and say so in three words.
-	if (const Bytes rest = reader.rest(); rest.size() >= chunks_size(0, 0, 0)) {
-		const auto lists = rest.first<chunks_size(0, 0, 0)>();
-		if ((load_word<0>(lists) | load_word<1>(lists) | load_word<2>(lists)) == absent) {
-			reader = Reader(rest.subspan(lists.size()));
-			return chunks;
-		}
-	}
 	chunks.reads = TRY(ReadList::decode(reader));
 	chunks.writes = TRY(WriteList::decode(reader));
 	if (TRY(reader.boolean()))
