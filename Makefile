@@ -16,7 +16,7 @@ out := $(CURDIR)/build/$(KVER)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: all module peer install install-peer uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
+.PHONY: all module peer install install-peer install-ctl uninstall package demo check check-build check-unit check-kunit check-kcsan check-sanitized check-nfs \
 	check-peer check-foreign check-install check-packages check-bench bench ordeal fuzz lint format vm compile_commands.json clean help
 
 ## make                   build rpcordma.ko for the running kernel, or for KVER=..., into build/KVER/; with ARCH=arm64
@@ -59,6 +59,14 @@ install-peer:
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
 	install -D -m 644 harness/peer/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordma-peer'
+
+## make install-ctl       rpcordmactl, its man page and completion for bash (PREFIX=/usr/local, DESTDIR=)
+install-ctl:
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/rpcordmactl/rpcordmactl' harness/ctl/rpcordmactl/*.py
+	install -D -t '$(DESTDIR)$(PREFIX)/bin' scripts/rpcordmactl
+	sed -i 's|^PACKAGE = .*|PACKAGE = "$(PREFIX)/share/rpcordmactl"|' '$(DESTDIR)$(PREFIX)/bin/rpcordmactl'
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man8' Documentation/rpcordmactl.8
+	install -D -m 644 harness/ctl/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordmactl'
 
 ## make package           the Debian packages, in clean roots of Debian 12 and 13, into build/packages/RELEASE
 package:

@@ -37,6 +37,7 @@ TEST(Grants, FirstReply_GrantsNoMoreThanTheFirstFew)
 	for (const std::uint32_t wanted : {1u, 2u, 7u, 8u}) {
 		Grants grants(64);
 		grants.requested(wanted);
+		EXPECT_EQ(grants.wanted(), wanted);
 		EXPECT_EQ(grants.next(), wanted);
 	}
 	for (const std::uint32_t wanted : {9u, 64u, 0xffffffffu}) {

@@ -224,7 +224,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 	/* A Call that is sent again on the same connection would take a second credit for one reply. */
 	if (field::rpc_rqst::rq_connect_cookie(rqst) == field::rpc_xprt::connect_cookie(xprt_)) {
 		rpcordma_trace_disconnect(peer(), "retransmission", "");
-		connector_.close();
+		connector_.close("retransmission");
 		return -kernel::ENOTCONN;
 	}
 
@@ -245,7 +245,7 @@ int Transport::send(rpc_rqst *rqst) noexcept
 	case Sent::too_large:
 		return fail_unsent(*this, rqst);
 	case Sent::not_connected:
-		connector_.close();
+		connector_.close("not sent");
 		return -kernel::ENOTCONN;
 	}
 	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += field::xdr_buf::len(&field::rpc_rqst::rq_snd_buf(rqst));

@@ -65,6 +65,7 @@ void Connector::attempt() noexcept
 		kernel::Guard guard(lock_);
 		began_ = rpcordma_jiffies();
 		reconnection_.begin();
+		ending_ = {};
 	}
 	const proto::ConnectOutcome outcome = make();
 	const bool connected = outcome == proto::ConnectOutcome::connected;
@@ -76,6 +77,7 @@ void Connector::attempt() noexcept
 	rpcordma_xprt_clear_connecting(xprt_);
 	if (connected) {
 		new_cookie();
+		established();
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);
 		const proto::Agreement &agreed = endpoint_->agreement();
@@ -83,8 +85,10 @@ void Connector::attempt() noexcept
 					 agreed.inline_thresholds.call, agreed.inline_thresholds.reply,
 					 agreed.remote_invalidation);
 		rpcordma_xprt_set_connected(xprt_);
+		owner_.tell(RPCORDMA_HAPPENING_CONNECTED, verbs::address_of(owner_.peer()));
 	} else {
 		rpcordma_trace_connect_failed(owner_.peer(), name_of(outcome));
+		owner_.tell(RPCORDMA_HAPPENING_CONNECT_FAILED, verbs::address_of(owner_.peer()), {name_of(outcome)});
 	}
 	/* Those that wait are to look again, or are told why there is no connection. Not after the lock is given up: a Call
 	 * that was sent meanwhile would be sent again. */
@@ -126,13 +130,19 @@ proto::ConnectOutcome Connector::make() noexcept
 	owner_.outstanding().connected(endpoint_->capacity().credits);
 	const proto::ConnectOutcome outcome = endpoint_->establish(patience);
 	if (outcome != proto::ConnectOutcome::connected)
-		drop();
+		drop(name_of(outcome));
 	return outcome;
 }
 
-void Connector::close() noexcept
+void Connector::established() noexcept
 {
-	drop();
+	kernel::Guard guard(lock_);
+	established_at_ = verbs::seconds_now();
+}
+
+void Connector::close(const char *reason) noexcept
+{
+	drop(reason);
 	new_cookie();
 	xprt_disconnect_done(xprt_);
 }
@@ -144,7 +154,7 @@ void Connector::new_cookie() noexcept
 	kernel::write_once(cookie, cookie + 1);
 }
 
-void Connector::drop() noexcept
+void Connector::drop(const char *reason) noexcept
 {
 	if (!endpoint_)
 		return;
@@ -154,12 +164,18 @@ void Connector::drop() noexcept
 	owner_.reverse().sweep();
 	/* Under the lock for those who look, but not destroyed under it. */
 	kernel::Owned<verbs::Endpoint> old;
+	std::optional<std::uint64_t> since;
+	verbs::Ending why;
 	{
 		kernel::Guard guard(lock_);
 		registrations_of_past_connections_ += endpoint_->registrations().made();
 		old = std::move(endpoint_);
+		since = std::exchange(established_at_, {});
+		why = ending_.reason ? ending_ : verbs::Ending{reason};
 	}
 	rpcordma_trace_disconnected(owner_.peer(), owner_.outstanding().count());
+	if (since)
+		verbs::tell_disconnected(owner_, verbs::address_of(owner_.peer()), verbs::seconds_now() - *since, why);
 }
 
 void Connector::cancel() noexcept
@@ -196,10 +212,12 @@ unsigned short Connector::source_port() noexcept
 	return rpcordma_address_port(reinterpret_cast<const sockaddr *>(source_.get()));
 }
 
-void Connector::end(proto::Reconnection::By by) noexcept
+void Connector::end(proto::Reconnection::By by, const verbs::Ending &why) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
+		if (!ending_.reason)
+			ending_ = why;
 		reconnection_.ended(by, since_began());
 	}
 	xprt_force_disconnect(xprt_);
@@ -208,7 +226,7 @@ void Connector::end(proto::Reconnection::By by) noexcept
 void Connector::give_up(const char *reason) noexcept
 {
 	rpcordma_trace_disconnect(owner_.peer(), reason, "");
-	end(proto::Reconnection::By::requester);
+	end(proto::Reconnection::By::requester, {reason});
 }
 
 /* The first Reply of a connection has come. */

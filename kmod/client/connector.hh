@@ -2,6 +2,8 @@
 /* The connection of a transport, made anew each time that sunrpc asks for one. */
 #pragma once
 
+#include <optional>
+
 #include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "kernel/sync.hh"
@@ -26,8 +28,9 @@ class Connector {
 	/* Begins an attempt to connect, on the module's workqueue. It has the send lock, which it takes over from the
 	 * task. */
 	void connect(rpc_task *task) noexcept;
-	/* Context: the send lock, or nobody can call any more. Sleeps until the device has let go of all memory. */
-	void close() noexcept;
+	/* Context: the send lock, or nobody can call any more. Sleeps until the device has let go of all memory. `reason` counts
+	 * where nothing else has ended the connection. */
+	void close(const char *reason) noexcept;
 	/* In jiffies. Both only become smaller. Context: any but an interrupt. */
 	void set_timeouts(unsigned long connect, unsigned long reconnect) noexcept;
 	/* The address that this connection was made from. Return: its length in characters, or -ENOTCONN. */
@@ -37,7 +40,7 @@ class Connector {
 	/* Ends an attempt that has not begun, and waits for one that has. Nobody can call connect(). Context: sleeps. */
 	void cancel() noexcept;
 	/* Has sunrpc close the connection, and make a new one when there is something to send. Context: process; does not sleep. */
-	void end(proto::Reconnection::By by) noexcept RPCORDMA_EXCLUDES(lock_);
+	void end(proto::Reconnection::By by, const verbs::Ending &why) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The same, by the requester. */
 	void give_up(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The connection has brought a Reply. Context: a completion. */
@@ -54,11 +57,16 @@ class Connector {
 	[[nodiscard]] proto::InlineThresholds thresholds() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The number of registrations made on this and all earlier connections. Context: process; does not sleep. */
 	[[nodiscard]] unsigned long registrations_made() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* What there is to say of the connection. `version` is the one that is spoken. Context: process; does not sleep. */
+	void observe(rpcordma_connection &to, wire::Version version) noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
 	void attempt() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] proto::ConnectOutcome make() noexcept RPCORDMA_EXCLUDES(lock_);
-	void drop() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* As close(). */
+	void drop(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void established() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] u32 state() const noexcept RPCORDMA_REQUIRES(lock_);
 	/* Has sunrpc know this connection from the one before it, or none. */
 	void new_cookie() noexcept;
 	void useful() noexcept RPCORDMA_EXCLUDES(lock_);
@@ -81,6 +89,9 @@ class Connector {
 	proto::Reconnection reconnection_ RPCORDMA_GUARDED_BY(lock_);
 	/* When the last attempt to connect began, in jiffies. */
 	unsigned long began_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* When this connection was established, in seconds, where it is; and what ended it first. */
+	std::optional<std::uint64_t> established_at_ RPCORDMA_GUARDED_BY(lock_);
+	verbs::Ending ending_ RPCORDMA_GUARDED_BY(lock_);
 	unsigned long registrations_of_past_connections_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Opaque<sockaddr_storage> source_ RPCORDMA_GUARDED_BY(lock_);
 };

@@ -149,6 +149,7 @@ void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) 
 void refused(const Transport &transport, wire::Xid xid, const char *reason) noexcept
 {
 	rpcordma_trace_reply_refused(transport.peer(), static_cast<u32>(xid), reason);
+	transport.tell(RPCORDMA_HAPPENING_REFUSED, verbs::address_of(transport.peer()), {reason});
 	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", transport.peer(), static_cast<u32>(xid), reason);
 }
 

@@ -37,20 +37,23 @@ Transport &Transport::of(const rpc_rqst *rqst) noexcept
 }
 
 Transport::Transport(rpc_xprt *xprt, const sockaddr *source, std::size_t source_length) noexcept
-	: xprt_(xprt)
+	: verbs::ObservedConnection(field::rpc_xprt::xprt_net(xprt), RPCORDMA_ROLE_REQUESTER)
+	, xprt_(xprt)
 	, connector_(*this, source, source_length)
 {
+	enlist();
 }
 
 Transport::~Transport()
 {
 	connector_.cancel();
-	connector_.close();
+	connector_.close("not used any more");
+	withdraw();
 }
 
-void Transport::lost() noexcept
+void Transport::lost(const verbs::Ending &why) noexcept
 {
-	connector_.end(proto::Reconnection::By::others);
+	connector_.end(proto::Reconnection::By::others, why);
 }
 
 void Transport::room() noexcept
@@ -143,7 +146,7 @@ void rpcordma_client_unanswered(rpc_rqst *rqst, bool timed_out)
 
 void rpcordma_client_close(rpc_xprt *xprt)
 {
-	Transport::of(xprt).connector().close();
+	Transport::of(xprt).connector().close("closed by sunrpc");
 }
 
 void rpcordma_client_set_connect_timeout(rpc_xprt *xprt, unsigned long connect, unsigned long reconnect)

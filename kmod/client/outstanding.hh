@@ -46,7 +46,13 @@ class Outstanding {
 		kernel::Guard guard(lock_);
 		return credits_.outstanding();
 	}
-	/* Return: the same with another Call; nothing if there is no credit for one. Context: the send lock. */
+	/* The credits of this connection. Context: any. */
+	[[nodiscard]] proto::Credits credits() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		return credits_;
+	}
+	/* Return: count() with another Call; nothing if there is no credit for one. Context: the send lock. */
 	[[nodiscard]] std::optional<std::uint32_t> with_another() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Posts a Call. Return: as SendQueue::post(). Context: the send lock. */
 	[[nodiscard]] bool post(Request &request, verbs::SendBuffer &buffer, std::uint32_t size,

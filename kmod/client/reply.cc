@@ -19,6 +19,7 @@ void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropp
 		proto::tell_of_refusal(buffer.message());
 	transport.statistics().bad_replies++;
 	rpcordma_trace_message_dropped(transport.peer(), size, name_of(reason));
+	transport.tell(RPCORDMA_HAPPENING_REFUSED, verbs::address_of(transport.peer()), {name_of(reason)});
 	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", transport.peer(), size, name_of(reason));
 }
 
@@ -163,6 +164,8 @@ bool take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	if (judgement.grant != proto::Grant::usual) [[unlikely]]
 		unusual_grant(transport, message, judgement.grant);
 	transport.connector().replied();
+	/* sunrpc has looked at the clock when it looked for the Call. */
+	transport.latencies().record(field::rpc_rqst::rq_rtt(rqst));
 	trace_accepted(transport, message, *request.verdict, transport.negotiator().highest());
 	if (request.advertised.count() == 0)
 		deliver(transport, request);

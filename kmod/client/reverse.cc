@@ -387,7 +387,7 @@ int ReverseResponder::send(rpc_rqst *rqst) noexcept
 		break;
 	}
 	case Sent::not_connected:
-		owner_.connector().close();
+		owner_.connector().close("not sent");
 		return -kernel::ENOTCONN;
 	}
 	return 0;

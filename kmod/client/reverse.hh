@@ -34,6 +34,8 @@ class ReverseResponder {
 	/* Receives for what is granted, and one more: while a message is looked at, its answer may be under way already.
 	 * Context: any. */
 	[[nodiscard]] std::uint32_t receives() const noexcept { return grant() + 1; }
+	/* Calls that the responder may have outstanding. Context: any. */
+	[[nodiscard]] std::uint32_t credits() const noexcept { return grant(); }
 	/* A Call has come, or an optional message in direction CALL, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void take_option(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);

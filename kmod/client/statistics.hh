@@ -2,7 +2,7 @@
 /* What /proc/self/mountstats shows of a mount. */
 #pragma once
 
-#include "kernel/glue.h"
+#include "kernel/observed.h"
 
 namespace rpcordma::client {
 
@@ -29,6 +29,8 @@ struct Statistics {
 
 	/* Writes the line of mountstats. `registrations` is the number that have been made. Context: process. */
 	void print(seq_file *file, rpc_xprt *xprt, unsigned long registrations) const noexcept;
+	/* The same numbers, as the netlink family has them: observe.cc. */
+	void observe(rpcordma_connection &to) const noexcept;
 };
 
 } // namespace rpcordma::client

@@ -9,14 +9,16 @@
 #include "client/reverse.hh"
 #include "client/statistics.hh"
 #include "kernel/atomic.hh"
+#include "kernel/histogram.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
+#include "verbs/observed.hh"
 
 namespace rpcordma::client {
 
 /* What follows an rpc_xprt, in one allocation of sunrpc's: the parts of a requester, which find one another here. Each part
- * guards its own; nothing here changes but a counter. */
-class Transport final : public verbs::Endpoint::User {
+ * guards its own; nothing here changes but counters. */
+class Transport final : public verbs::Endpoint::User, public verbs::ObservedConnection {
     public:
 	[[nodiscard]] static Transport &of(rpc_xprt *xprt) noexcept;
 	[[nodiscard]] static Transport &of(const rpc_rqst *rqst) noexcept;
@@ -52,10 +54,15 @@ class Transport final : public verbs::Endpoint::User {
 	[[nodiscard]] Outstanding &outstanding() noexcept { return outstanding_; }
 	[[nodiscard]] ReverseResponder &reverse() noexcept { return reverse_; }
 	[[nodiscard]] Statistics &statistics() noexcept { return statistics_; }
+	/* How long Calls have waited for their Replies, in nanoseconds. Context: a completion, to record. */
+	[[nodiscard]] kernel::Histogram<RPCORDMA_LATENCIES> &latencies() noexcept { return latencies_; }
+
+	/* observe.cc */
+	void observe(rpcordma_connection &to) noexcept override;
 
     private:
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
-	void lost() noexcept override;
+	void lost(const verbs::Ending &why) noexcept override;
 	bool trim() noexcept override { return outstanding_.trim(); }
 
 	Counted counted_{live_objects.transports};
@@ -65,6 +72,7 @@ class Transport final : public verbs::Endpoint::User {
 	Outstanding outstanding_{*this};
 	ReverseResponder reverse_{*this};
 	Statistics statistics_;
+	kernel::Histogram<RPCORDMA_LATENCIES> latencies_;
 	/* Counts the events after which a Call may find room that it lacked. Read before an attempt, and after sunrpc has noted that
 	 * somebody waits; an event counts between making room and looking for who waits. */
 	kernel::Atomic<std::uint32_t> room_events_{0};

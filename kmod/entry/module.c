@@ -7,16 +7,20 @@
 #include "entry/parts.h"
 #include "kernel/glue.h"
 #include "verbs/live_objects.h"
+#include "verbs/observed.h"
 
 struct part {
 	int (*start)(void);
 	void (*stop)(void);
 };
 
-/* In the order of starting. The requester before the sysctls, because what it says where the in-tree module is loaded
- * can be explained. The responder last: it may have a listener from then on. */
+/* In the order of starting. Netlink before what tells of itself by it. The requester before the sysctls, because what
+ * it says where the in-tree module is loaded can be explained. The responder last: it may have a listener from then on.
+ */
 static const struct part parts[] = {
 	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },
+	{ rpcordma_observing_start, rpcordma_observing_stop },
+	{ rpcordma_netlink_register, rpcordma_netlink_unregister },
 	{ rpcordma_client_start, rpcordma_client_stop },
 	{ rpcordma_requester_register, rpcordma_requester_unregister },
 	{ rpcordma_sysctls_register, rpcordma_sysctls_unregister },

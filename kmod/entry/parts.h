@@ -7,6 +7,8 @@ int rpcordma_sysctls_register(void);
 void rpcordma_sysctls_unregister(void);
 int rpcordma_debugfs_create(void);
 void rpcordma_debugfs_remove(void);
+int rpcordma_netlink_register(void);
+void rpcordma_netlink_unregister(void);
 int rpcordma_requester_register(void);
 void rpcordma_requester_unregister(void);
 int rpcordma_responder_register(void);

@@ -13,6 +13,7 @@ static struct workqueue_struct *ends;
 
 /* The names that lockdep shows: of the locks' owners. */
 static const char *const lock_names[RPCORDMA_LOCKS] = {
+	[RPCORDMA_LOCK_OBSERVATORY] = "Observatory",
 	[RPCORDMA_LOCK_BACKLOG] = "Backlog",
 	[RPCORDMA_LOCK_REPLIES] = "Replies",
 	[RPCORDMA_LOCK_REVERSE_REQUESTER] = "ReverseRequester",

@@ -8,6 +8,7 @@
 
 #ifdef __cplusplus
 #include "kernel/kernel.hh"
+struct net;
 struct rpc_xprt;
 struct page;
 struct seq_file;
@@ -61,6 +62,7 @@ int rpcordma_fill_sparse_pages(struct xdr_buf *buffer);
 
 /* sync.c. Lockdep tells these kinds of locks from each other. */
 enum rpcordma_lock {
+	RPCORDMA_LOCK_OBSERVATORY,
 	RPCORDMA_LOCK_BACKLOG,
 	RPCORDMA_LOCK_REPLIES,
 	RPCORDMA_LOCK_REVERSE_REQUESTER,

@@ -77,6 +77,17 @@ template <typename T> class List {
 			visit(*static_cast<T *>(node));
 	}
 
+	/* The first element for which `test` is true, or null. */
+	template <typename Test> [[nodiscard]] T *find(Test test) noexcept
+	{
+		for (ListNode<T> *node = head_.next_; node != &head_; node = node->next_) {
+			T *const element = static_cast<T *>(node);
+			if (test(*element))
+				return element;
+		}
+		return nullptr;
+	}
+
     private:
 	void link(ListNode<T> &node, ListNode<T> &after) noexcept
 	{

@@ -42,6 +42,8 @@ class Grants {
 	bool look_back() noexcept;
 	/// What was announced last: 1 before the first Reply (RFC 8166, 3.3.3).
 	[[nodiscard]] constexpr std::uint32_t in_force() const noexcept { return announced_; }
+	/// What the last Call asked for.
+	[[nodiscard]] constexpr std::uint32_t wanted() const noexcept { return requested_; }
 	/// Calls that have come and have no answer.
 	[[nodiscard]] constexpr std::uint32_t outstanding() const noexcept { return outstanding_; }
 	/// How many Receives have to be posted so that every Call that may come with `credits` granted finds one.

@@ -39,6 +39,7 @@ bool Backlog::arrived(verbs::ReceiveBuffer &buffer) noexcept
 	{
 		kernel::Guard guard(lock_);
 		is_granted = grants_.arrived();
+		received_++;
 		arrived_.push_back(buffer);
 		rpcordma_svc_set_data(connection_.xprt(), wants_thread());
 		receives = receives_needed();
@@ -213,8 +214,9 @@ bool Backlog::is_reading() noexcept
 	return !reading_.empty();
 }
 
-std::uint32_t Backlog::settle(bool is_outstanding) noexcept
+std::uint32_t Backlog::settle(bool is_outstanding, const ServedCall *answered) noexcept
 {
+	const std::int64_t taken = answered ? ktime_get() - answered->message->arrived_at : 0;
 	std::uint32_t credits;
 	std::uint32_t receives;
 	bool is_news;
@@ -223,6 +225,9 @@ std::uint32_t Backlog::settle(bool is_outstanding) noexcept
 		if (is_outstanding)
 			grants_.done();
 		credits = grants_.next();
+		sent_++;
+		if (answered)
+			latencies_.record(taken);
 		receives = grants_.receives_for(credits) + least_spare;
 		is_news = credits != grants_.in_force();
 	}

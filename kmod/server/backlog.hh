@@ -2,7 +2,9 @@
 /* The Calls of a connection that wait for a thread of the service, and the credits that they came by. */
 #pragma once
 
+#include "kernel/histogram.hh"
 #include "kernel/list.hh"
+#include "kernel/observed.h"
 #include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "proto/grants.hh"
@@ -68,9 +70,25 @@ class Backlog {
 	/* Whether RDMA Reads are under way. */
 	[[nodiscard]] bool is_reading() noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* A message is about to be sent, in answer to an outstanding Call or not.
+	/* A message is about to be sent, in answer to an outstanding Call or not: the Reply to `answered`, or an error where that is
+	 * null.
 	 * Return: the credits that it is to grant. The Receives for them are posted. */
-	[[nodiscard]] std::uint32_t settle(bool is_outstanding) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint32_t settle(bool is_outstanding, const ServedCall *answered) noexcept
+		RPCORDMA_EXCLUDES(lock_);
+
+	/* The credits, the messages that have come and gone, and how long Calls have taken to be answered. */
+	struct Account {
+		proto::Grants grants;
+		std::uint64_t received;
+		std::uint64_t sent;
+		kernel::Histogram<RPCORDMA_LATENCIES> latencies;
+	};
+	/* Any process context. */
+	[[nodiscard]] Account account() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		return {grants_, received_, sent_, latencies_};
+	}
 
 	/* Frees what has not been needed since the last call, and has the next Replies grant less where less was used. Process
 	 * context.
@@ -97,6 +115,11 @@ class Backlog {
 	Connection &connection_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_BACKLOG};
 	proto::Grants grants_ RPCORDMA_GUARDED_BY(lock_){1};
+	/* Messages that may be Calls, and Replies and errors. */
+	std::uint64_t received_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint64_t sent_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* From a Call's arrival to its Reply, in nanoseconds. */
+	kernel::Histogram<RPCORDMA_LATENCIES> latencies_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
 	/* The RDMA Reads of these are posted, or in the outbox. */

@@ -51,6 +51,7 @@ int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 	if (const auto *const call = std::get_if<proto::Call>(&arrival)) [[likely]]
 		return take(*call, buffer, rqst);
 	if (const auto *const refused = std::get_if<proto::Refused>(&arrival)) {
+		connection_.refused(name_of(refused->with));
 		connection_.replies().refuse(*refused, true);
 		connection_.endpoint().receives().give_back(buffer);
 		return 0;
@@ -60,8 +61,9 @@ int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 	const auto *const ignored = std::get_if<proto::Ignored>(&arrival);
 	if (ignored && *ignored == proto::Ignored::error_message)
 		proto::tell_of_refusal(buffer.message());
-	rpcordma_trace_message_dropped(connection_.peer(), static_cast<u32>(buffer.message().size()),
-				       name_of(ignored ? *ignored : proto::Ignored::reply));
+	const char *const reason = name_of(ignored ? *ignored : proto::Ignored::reply);
+	rpcordma_trace_message_dropped(connection_.peer(), static_cast<u32>(buffer.message().size()), reason);
+	connection_.refused(reason);
 	backlog_.dismiss(buffer);
 	return 0;
 }

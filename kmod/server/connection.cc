@@ -13,6 +13,7 @@ namespace rpcordma::server {
 namespace field = kernel::field;
 
 Connection::Connection(svc_xprt *listener) noexcept
+	: verbs::ObservedConnection(field::svc_xprt::xpt_net(listener), RPCORDMA_ROLE_RESPONDER)
 {
 	rpcordma_svc_init_connection(xprt(), listener);
 	rpcordma_work_init(ending_.get(), [](work_struct *work) {
@@ -73,6 +74,7 @@ bool Connection::start(ConnectRequest &request) noexcept
 	postings_.begin();
 	calls_.backlog().begin(endpoint_->capacity().credits, std::max<std::uint32_t>(reads, 1));
 	reverse_.begin(chunks, has_own_reads);
+	enlist();
 	if (!endpoint_->accept(reads, has_own_reads ? 1 : 0)) {
 		rpcordma_trace_connect_failed(peer(), "not accepted");
 		return false;
@@ -93,6 +95,7 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 	const auto *const from = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id));
 	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
 	rpcordma_svc_set_remote(xprt(), from);
+	remote_ = verbs::address_of(from);
 	requester_ = proto::requester_at({reinterpret_cast<const std::byte *>(peer()), 28});
 	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
 }
@@ -140,6 +143,8 @@ void Connection::begin_end() noexcept
 /* On a work item of its own. */
 void Connection::end() noexcept
 {
+	/* Who looks finds the device's part of it. */
+	withdraw();
 	/* Flushes the queues, which is what is waited for inside. */
 	endpoint_->break_off();
 	gate_.close();
@@ -151,6 +156,16 @@ void Connection::end() noexcept
 	reverse_.clear();
 	endpoint_->dismantle();
 	rpcordma_trace_disconnected(peer(), unanswered);
+	const std::uint64_t since = established_at_.read();
+	if (since == 0)
+		return;
+	verbs::Ending why;
+	{
+		kernel::Guard guard(end_lock_);
+		why = why_;
+	}
+	verbs::tell_disconnected(*this, remote_, verbs::seconds_now() - since,
+				 why.reason ? why : verbs::Ending{"closed by the service"});
 }
 
 /* In the context of the completion queue. */
@@ -161,6 +176,7 @@ void Connection::received(verbs::ReceiveBuffer &buffer) noexcept
 		return calls_.backlog().keep_receives();
 	}
 	rpcordma_svc_count(RPCORDMA_SVC_RECEIVES);
+	buffer.arrived_at = ktime_get();
 	if (!calls_.backlog().arrived(buffer))
 		return endpoint_->lose("credits exceeded", "");
 	/* arrived() has set a bit of sunrpc's, established() looks at that after it was noted: one of them sees the other. */
@@ -175,14 +191,20 @@ void Connection::established() noexcept
 				 endpoint_->agreement().inline_thresholds.call,
 				 endpoint_->agreement().inline_thresholds.reply,
 				 endpoint_->agreement().remote_invalidation);
+	established_at_.set(std::max<std::uint64_t>(verbs::seconds_now(), 1));
+	tell(RPCORDMA_HAPPENING_CONNECTED, remote_);
 	/* What came before was left lying: see received(). */
 	kernel::smp_mb();
 	svc_xprt_enqueue(xprt());
 }
 
 /* Without the first, Calls of the reverse direction would be tried again and again until the connection has been closed. */
-void Connection::lost() noexcept
+void Connection::lost(const verbs::Ending &why) noexcept
 {
+	{
+		kernel::Guard guard(end_lock_);
+		why_ = why;
+	}
 	reverse_.lose();
 	svc_xprt_deferred_close(xprt());
 	if (is_accepted_.read())

@@ -12,6 +12,7 @@
 #include "server/service.hh"
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
+#include "verbs/observed.hh"
 
 namespace rpcordma::server {
 
@@ -19,7 +20,7 @@ struct ConnectRequest;
 
 /* The life of a connection: accepted, used, ended, freed. Owned by sunrpc through the reference count of its svc_xprt. What it
  * is used for are its parts, each with its own lock. */
-class Connection final : public kernel::Heap, private verbs::Endpoint::User {
+class Connection final : public kernel::Heap, private verbs::Endpoint::User, public verbs::ObservedConnection {
     public:
 	/* Accepts a connection that a listener was asked for, and hands it to sunrpc.
 	 * Return: null where it came to nothing.
@@ -56,6 +57,10 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 		if (this->version() != version) [[unlikely]]
 			change_version(version);
 	}
+	/* A message of the requester's is dropped, or answered with an error. */
+	void refused(const char *reason) noexcept { tell(RPCORDMA_HAPPENING_REFUSED, remote_, {reason}); }
+	/* observe.cc */
+	void observe(rpcordma_connection &to) noexcept override;
 	/* Says whether a Call counts as one from a reserved port. */
 	void judge_port(svc_rqst *rqst) const noexcept { rpcordma_rqst_set_secure(rqst, has_secure_port_); }
 
@@ -64,9 +69,9 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	void set_addresses(rdma_cm_id *id) noexcept;
 	void change_version(wire::Version version) noexcept;
 	void begin_end() noexcept RPCORDMA_EXCLUDES(end_lock_);
-	void end() noexcept;
+	void end() noexcept RPCORDMA_EXCLUDES(end_lock_);
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
-	void lost() noexcept override;
+	void lost(const verbs::Ending &why) noexcept override RPCORDMA_EXCLUDES(end_lock_);
 	void room() noexcept override;
 	void established() noexcept override;
 	bool trim() noexcept override;
@@ -81,11 +86,17 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User {
 	kernel::Atomic<bool> is_accepted_{false};
 	/* Held while the end begins, for those that wait for it. */
 	kernel::SpinLock end_lock_{RPCORDMA_LOCK_CONNECTION};
+	/* Why the connection was lost, where it was. */
+	verbs::Ending why_ RPCORDMA_GUARDED_BY(end_lock_);
 	/* Ordered against the reverse transport's being there: see begin_end() and ReverseRequester::open(). */
 	kernel::Atomic<bool> is_ending_{false};
 	const wire::Version highest_version_{rpcordma_svc_highest_version};
 	/* Ordered against nothing: a message is of one version or the other. */
 	kernel::Atomic<wire::Version> version_{wire::Version::one};
+	/* When it was established, in seconds; 0 where it has not been. Ordered against nothing. */
+	kernel::Atomic<std::uint64_t> established_at_{0};
+	/* The requester's address, with its port. */
+	rpcordma_address remote_{};
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
 	Postings postings_{*this};

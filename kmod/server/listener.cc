@@ -21,6 +21,7 @@ constexpr unsigned long longest_delay = 30 * kernel::HZ;
 } // namespace
 
 Listener::Listener(svc_xprt_class *xprt_class, svc_serv *server, net *network, const sockaddr *address) noexcept
+	: verbs::ObservedListener(network, RPCORDMA_ROLE_RESPONDER)
 {
 	rpcordma_svc_init_listener(xprt(), xprt_class, network, server);
 	rpcordma_address_copy(address_.get(), address);
@@ -39,7 +40,9 @@ svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *ne
 	auto *const listener = new (kernel::GFP_KERNEL) Listener(xprt_class, server, network, address);
 	if (!listener)
 		return kernel::error_pointer<svc_xprt>(-kernel::ENOMEM);
+	listener->enlist();
 	if (const int error = listener->listen(); error != 0) {
+		listener->withdraw();
 		/* sunrpc drops the module's reference that goes with the call, and the end of the svc_xprt another. */
 		(void)rpcordma_module_get();
 		svc_xprt_put(listener->xprt());
@@ -85,9 +88,12 @@ int Listener::listen() noexcept
 void Listener::listen_again() noexcept
 {
 	const int error = listen();
-	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(address_.get()), "listens again", error);
+	rpcordma_trace_listener(address(), "listens again", error);
 	if (error == 0) {
 		delay_ = 0;
+		kernel::Guard guard(lock_);
+		if (id_)
+			tell(RPCORDMA_HAPPENING_LISTENER_BACK, verbs::address_of(address()));
 		return;
 	}
 	delay_ = std::clamp(2 * delay_, first_delay, longest_delay);
@@ -99,14 +105,13 @@ int Listener::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	auto &listener = *static_cast<Listener *>(field::rdma_cm_id::context(id));
 	const unsigned int kind = field::rdma_cm_event::event(event);
 
-	rpcordma_trace_listener(reinterpret_cast<const sockaddr *>(listener.address_.get()), rpcordma_event_name(kind),
-				field::rdma_cm_event::status(event));
+	rpcordma_trace_listener(listener.address(), rpcordma_event_name(kind), field::rdma_cm_event::status(event));
 	switch (kind) {
 	case kernel::RDMA_CM_EVENT_CONNECT_REQUEST:
 		return listener.ask(id, event);
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
-		return listener.lose(id);
+		return listener.lose(id, rpcordma_event_name(kind));
 	default:
 		return 0;
 	}
@@ -145,7 +150,7 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 	return 0;
 }
 
-int Listener::lose(rdma_cm_id *id) noexcept
+int Listener::lose(rdma_cm_id *id, const char *event) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
@@ -155,8 +160,11 @@ int Listener::lose(rdma_cm_id *id) noexcept
 			return 0;
 		}
 		id_ = nullptr;
-		if (!is_detached_)
-			rpcordma_queue_delayed_work(again_.get(), 0);
+		if (is_detached_)
+			return 1;
+		/* Inside of the lock: without an identifier, detach() does not wait for its events. */
+		tell(RPCORDMA_HAPPENING_LISTENER_LOST, verbs::address_of(address()), {event});
+		rpcordma_queue_delayed_work(again_.get(), 0);
 	}
 	return 1;
 }
@@ -181,6 +189,13 @@ int Listener::waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	return 1;
 }
 
+void Listener::observe(rpcordma_listener &to) noexcept
+{
+	kernel::Guard guard(lock_);
+	to.address = verbs::address_of(address());
+	to.is_listening = id_ != nullptr;
+}
+
 /* The request is its taker's: events find it no more in the list. */
 kernel::Owned<ConnectRequest> Listener::next() noexcept
 {
@@ -200,6 +215,7 @@ svc_xprt *Listener::accept() noexcept
 
 void Listener::detach() noexcept
 {
+	withdraw();
 	rdma_cm_id *id;
 	{
 		kernel::Guard guard(lock_);

@@ -6,6 +6,7 @@
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
 #include "verbs/live.hh"
+#include "verbs/observed.hh"
 #include "wire/private_data.hh"
 
 namespace rpcordma::server {
@@ -38,7 +39,7 @@ struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
 
 /* Owned by sunrpc through the reference count of its svc_xprt. Lives on when its device goes away or its address changes,
  * and listens again when it can. */
-class Listener final : public kernel::Heap {
+class Listener final : public kernel::Heap, private verbs::ObservedListener {
     public:
 	/* Listens on an address; an error pointer where it cannot. Process context. */
 	[[nodiscard]] static svc_xprt *create(svc_xprt_class *xprt_class, svc_serv *server, net *network,
@@ -56,10 +57,15 @@ class Listener final : public kernel::Heap {
 	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
 	static int waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event);
 	[[nodiscard]] svc_xprt *xprt() noexcept { return xprt_.get(); }
+	void observe(rpcordma_listener &to) noexcept override RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] const sockaddr *address() const noexcept
+	{
+		return reinterpret_cast<const sockaddr *>(address_.get());
+	}
 	[[nodiscard]] int listen() noexcept RPCORDMA_EXCLUDES(lock_);
 	void listen_again() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] int lose(rdma_cm_id *id) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int lose(rdma_cm_id *id, const char *event) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] kernel::Owned<ConnectRequest> next() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	Counted counted_{live_objects.listeners};

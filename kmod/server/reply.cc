@@ -138,7 +138,8 @@ std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto:
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
 	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
 					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
-	const std::uint32_t credits = connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false));
+	const std::uint32_t credits =
+		connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false), &call);
 	const auto header = wire::encode(
 		message, {call.call.xid, call.call.version, credits, wire::Direction::reply, is_long}, chunks);
 	/* The plan has made sure of it. */
@@ -240,6 +241,7 @@ void Replies::pushed(Push &push) noexcept
 void Replies::refuse(ServedCall &call, const char *reason) noexcept
 {
 	rpcordma_trace_call_refused(connection_.peer(), static_cast<u32>(call.call.xid), reason);
+	connection_.refused(reason);
 	refuse(proto::Refused{call.call.xid, std::to_underlying(call.call.version), proto::Refusal::malformed},
 	       std::exchange(call.is_outstanding, false));
 }
@@ -265,7 +267,7 @@ template <typename Encode> void Replies::answer(wire::Xid xid, bool is_outstandi
 	verbs::SendBuffer *const buffer = connection_.endpoint().sends().take(kernel::GFP_KERNEL);
 	if (!buffer)
 		return connection_.endpoint().lose("memory", "for a message");
-	const std::uint32_t credits = connection_.calls().backlog().settle(is_outstanding);
+	const std::uint32_t credits = connection_.calls().backlog().settle(is_outstanding, nullptr);
 	const wire::Result<std::size_t> size = encode(buffer->bytes(), credits);
 	/* The smallest of messages fits the smallest of buffers. */
 	if (!post(*buffer, static_cast<std::uint32_t>(size.value_or(0)), xid, {}, nullptr))

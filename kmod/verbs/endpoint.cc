@@ -184,13 +184,26 @@ void Endpoint::dismantle() noexcept
 	id_.destroy();
 }
 
+void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept
+{
+	const Identifier &id = endpoint.id();
+	const proto::InlineThresholds thresholds = endpoint.agreement().terms(version).thresholds;
+	to.local = address_of(id.source());
+	__builtin_memcpy(to.device, id.device_name(), sizeof(to.device));
+	to.port = id.port();
+	to.queue_pair = endpoint.queue_pair_number();
+	to.call_threshold = thresholds.call;
+	to.reply_threshold = thresholds.reply;
+	to.remote_invalidation = endpoint.agreement().remote_invalidation;
+}
+
 /* Only what was first is a reason: the rest follows from it. */
 void Endpoint::lose(const char *reason, const char *detail) noexcept
 {
 	if (lost_.xchg(true))
 		return;
 	rpcordma_trace_disconnect(id_.destination(), reason, detail);
-	user_.lost();
+	user_.lost({reason, detail});
 }
 
 void Endpoint::received(ReceiveBuffer &buffer) noexcept

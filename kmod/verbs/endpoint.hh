@@ -9,6 +9,7 @@
 #include "kernel/heap.hh"
 #include "verbs/identifier.hh"
 #include "verbs/live.hh"
+#include "verbs/observed.hh"
 #include "verbs/queues.hh"
 
 namespace rpcordma::verbs {
@@ -57,8 +58,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	struct User {
 		/* A message came; the user gives the buffer back to receives(). */
 		virtual void received(ReceiveBuffer &buffer) noexcept = 0;
-		/* The connection is lost, or has to be given up. May come more than once. */
-		virtual void lost() noexcept = 0;
+		/* The connection is lost, or has to be given up. Once. */
+		virtual void lost(const Ending &why) noexcept = 0;
 		/* What there was not enough of may be there now. */
 		virtual void room() noexcept = 0;
 		/* Return: whether swap lies behind it. */
@@ -124,6 +125,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* To whom, by which device. */
 	[[nodiscard]] const Identifier &id() const noexcept { return id_; }
 	[[nodiscard]] const proto::Agreement &agreement() const noexcept { return id_.agreement(); }
+	[[nodiscard]] u32 queue_pair_number() const noexcept { return queues_.queue_pair_number(); }
 	[[nodiscard]] const Capacity &capacity() const noexcept { return capacity_; }
 	[[nodiscard]] ReceiveQueue &receives() noexcept { return queues_.receives(); }
 	[[nodiscard]] SendQueue &sends() noexcept { return queues_.sends(); }
@@ -162,5 +164,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	 * one, too, behind what it wrote for the user to find. */
 	kernel::Atomic<bool> lost_{false};
 };
+
+/* What the device and the peer have to do with it. `endpoint` is established, or accepted, and has its queues. */
+void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept;
 
 } // namespace rpcordma::verbs

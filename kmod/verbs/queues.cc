@@ -96,6 +96,7 @@ bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	if (rdma_create_qp(id, pd_, wanted) != 0)
 		return false;
 	has_queue_pair_ = true;
+	queue_pair_number_ = field::ib_qp::qp_num(field::rdma_cm_id::qp(id));
 	receives_->attach(field::rdma_cm_id::qp(id));
 	sends_->attach(field::rdma_cm_id::qp(id));
 	return true;

@@ -51,6 +51,8 @@ class Queues {
 	[[nodiscard]] ReceiveQueue &receives() noexcept { return *receives_; }
 	[[nodiscard]] SendQueue &sends() noexcept { return *sends_; }
 	[[nodiscard]] RegistrationPool &registrations() noexcept { return *registrations_; }
+	/* The number that others know the queue pair by. */
+	[[nodiscard]] u32 queue_pair_number() const noexcept { return queue_pair_number_; }
 
     private:
 	[[nodiscard]] bool make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept;
@@ -65,6 +67,8 @@ class Queues {
 	ib_pd *pd_ = nullptr;
 	ib_cq *cq_ = nullptr;
 	bool has_queue_pair_ = false;
+	/* Who looks does not find it by the identifier, which has no queue pair while it accepts: see rpcordma_accept(). */
+	u32 queue_pair_number_ = 0;
 	kernel::Owned<ReceiveQueue> receives_;
 	kernel::Owned<SendQueue> sends_;
 	kernel::Owned<RegistrationPool> registrations_;

@@ -29,6 +29,9 @@ class ReceiveBuffer : public kernel::Heap, public kernel::ListNode<ReceiveBuffer
 		return has_invalidated_;
 	}
 
+	/* When the message arrived, by the kernel's clock: for its user, who notes it. */
+	std::int64_t arrived_at = 0;
+
     private:
 	friend class ReceiveQueue;
 	static void completed(ib_cq *cq, ib_wc *completion);

@@ -2,7 +2,8 @@
 """Our client and our server with each other, in a kernel that sees what goes wrong in memory."""
 
 import pytest
-from work import BYTES, disconnect, mounted, move_files, replace_device, restart_nfsd, verified_io, wait_for_round
+from work import (BYTES, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io,
+                  wait_for_round)
 
 from lab.solo import Solo
 
@@ -34,7 +35,7 @@ def test_a_device_that_is_removed_and_added_again_is_used_again(solo: Solo) -> N
     """Removal releases everything at both ends at once, and both go on when it is back."""
     with mounted(solo) as mount:
         before = mount.stats()
-        with verified_io(solo.guest) as process:
+        with verified_io(solo.guest) as process, observed(solo.guest):
             replace_device(solo)
             wait_for_round(process)
         assert mount.stats().total("connect_count") > before.total("connect_count")
@@ -43,6 +44,6 @@ def test_a_device_that_is_removed_and_added_again_is_used_again(solo: Solo) -> N
 def test_nfsd_is_stopped_and_started_under_load(solo: Solo) -> None:
     """The server's end goes while the client wants it; the client finds the one that comes then."""
     with mounted(solo):
-        with verified_io(solo.guest) as process:
+        with verified_io(solo.guest) as process, observed(solo.guest):
             restart_nfsd(solo)
             wait_for_round(process)

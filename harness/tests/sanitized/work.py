@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a machine with the test kernel, which is slow, is given to do. All of it is verified."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from lab.solo import Solo
 
 EXPORTED = "/srv/nfs/tmpfs"
 STOP = "/run/verified-io.stop"
+OBSERVED = "/run/observed.stop"
 BYTES = 2 << 20
 FILES = 50
 # Nothing that goes wrong may keep a user waiting for longer than that.
@@ -57,6 +59,20 @@ def verified_io(guest: Guest, size: str = "1M") -> Iterator[Process]:
     result = process.wait(PATIENCE)
     assert result.status == 0, f"fio found an error:\n{result.stdout}"
     guest.run("rm /mnt/io", PATIENCE)
+
+
+@contextmanager
+def observed(guest: Guest) -> Iterator[None]:
+    """Somebody dumps connections over and over for the length of a block, in parts, and finds some each time."""
+    guest.run(f"rm -f {OBSERVED}")
+    process = guest.spawn(f"nice /usr/bin/python3 {GUEST_SCRIPTS}/observe.py --until {OBSERVED}")
+    process.expect("dumping", PATIENCE)
+    yield
+    guest.run(f"touch {OBSERVED}")
+    result = process.wait(PATIENCE)
+    assert result.status == 0, result.stdout
+    done = json.loads(result.stdout.splitlines()[-1])
+    assert done["dumps"] > 1 and done["connections"] >= 2, done
 
 
 def disconnect(solo: Solo, times: int) -> None:

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line."""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, Callable
+
+from . import connections, family, latency, metrics, report, status
+from .errors import Failure
+from .records import Record, as_json
+
+# Of what -j prints. It grows when a name or a meaning changes, not when one is added.
+FORMAT = 1
+
+DESCRIPTION = "Shows what the module rpcordma does: NFS over RDMA, as client (requester) and as server (responder)."
+EPILOG = """exit status: 0 done, 1 failed, 2 wrong command line, 3 the module is not loaded, 4 not permitted.
+"rpcctl xprt" (nfs-utils) disconnects and changes addresses; "rdma resource show qp" shows the queue pair of a LQPN."""
+
+
+def print_json(options: argparse.Namespace, **values: Any) -> None:
+    """One object, on a line of its own unless it is to be pretty."""
+    print(json.dumps({"format": FORMAT, **values}, indent=2 if options.pretty else None, default=as_json), flush=True)
+
+
+def chosen(records: list[Record], number: int | None) -> list[Record]:
+    """All of them, or that with the id."""
+    if number is None:
+        return records
+    found = [record for record in records if record["id"] == number]
+    if not found:
+        raise Failure(f"there is no connection {number}: rpcordmactl connections lists them")
+    return found
+
+
+def show_status(options: argparse.Namespace) -> None:
+    """rpcordmactl status"""
+    found = status.gather()
+    if options.json:
+        print_json(options, **found, warnings=list(status.warnings(found)))
+    else:
+        print(status.text(found))
+
+
+def show_connections(options: argparse.Namespace) -> None:
+    """rpcordmactl connections"""
+    if options.watch is None:
+        return look_at_connections(options)
+    while True:
+        if sys.stdout.isatty() and not options.json:
+            print("\033[H\033[2J", end="")
+        look_at_connections(options)
+        time.sleep(options.watch)
+
+
+def look_at_connections(options: argparse.Namespace) -> None:
+    """Once."""
+    found = chosen(family.dump("connection"), options.id)
+    if options.json:
+        print_json(options, connections=found)
+    elif options.id is None:
+        print(connections.overview(found, options.statistics), flush=True)
+    else:
+        own = [record for record in family.dump("disconnect") if record["connection"] == options.id]
+        print(connections.details(found[0], own), flush=True)
+
+
+def show_disconnects(options: argparse.Namespace) -> None:
+    """rpcordmactl disconnects"""
+    found = family.dump("disconnect")
+    if options.json:
+        print_json(options, disconnects=found)
+    else:
+        print(connections.disconnected(found))
+
+
+def show_latency(options: argparse.Namespace) -> None:
+    """rpcordmactl latency"""
+    found = chosen(family.dump("connection"), options.id)
+    if options.json:
+        return print_json(options, latencies=[latency.summary(connection) for connection in found])
+    for connection in found:
+        text = "\n".join(filter(None, (latency.one_line(connection), latency.drawn(connection))))
+        print(f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
+
+
+def monitor(options: argparse.Namespace) -> None:
+    """rpcordmactl monitor"""
+    is_listening = False
+    for event in family.events():
+        now = time.time()
+        if not event:
+            said = "some events were lost" if is_listening else "listening"
+            print(f"rpcordmactl: {said}", file=sys.stderr, flush=True)
+            is_listening = True
+        elif options.json:
+            print_json(options, time=now, **event)
+        else:
+            clock = f"{time.strftime('%H:%M:%S', time.localtime(now))}.{int(now * 1000) % 1000:03}"
+            print(f"{clock}  {connections.event(event)}", flush=True)
+
+
+def show_metrics(options: argparse.Namespace) -> None:
+    """rpcordmactl metrics"""
+    module, listeners, found = family.module(), family.dump("listener"), family.dump("connection")
+    if options.json:
+        print_json(options, module=module, listeners=listeners, connections=found)
+    else:
+        print(metrics.text(metrics.Collector(module, listeners, found), options.prometheus), end="")
+
+
+def write_report(options: argparse.Namespace) -> None:
+    """rpcordmactl report"""
+    path = options.file or Path(time.strftime("rpcordma-report-%Y%m%d-%H%M%S.tar.gz"))
+    try:
+        report.write(path)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from error
+    if options.json:
+        print_json(options, report=str(path))
+    else:
+        print(f"{path}: look at it before you send it; it has addresses, but no names of files and no data")
+
+
+def interval(text: str) -> float:
+    """Seconds of --watch."""
+    seconds = float(text)
+    if not 0.1 <= seconds <= 86400:
+        raise argparse.ArgumentTypeError("it takes 0.1 to 86400 seconds")
+    return seconds
+
+
+def parser() -> argparse.ArgumentParser:
+    """What may be on the command line. Common options stand before the command or behind it."""
+    common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("-j", "--json", action="store_true", help="print JSON")
+    common.add_argument("-p", "--pretty", action="store_true", help="with -j: indent it")
+    whole = argparse.ArgumentParser(prog="rpcordmactl", description=DESCRIPTION, epilog=EPILOG, parents=[common],
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = whole.add_subparsers(metavar="command", required=True)
+
+    def add(name: str, action: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text, parents=[common])
+        command.set_defaults(action=action)
+        return command
+
+    add("status", show_status, "module, kernels, devices, listeners, connections, mounts, and what is wrong with them")
+    command = add("connections", show_connections, "the connections of both roles")
+    command.add_argument("show", nargs="?", choices=["show"], help=argparse.SUPPRESS)
+    command.add_argument("id", nargs="?", type=int, metavar="show ID", help="all of this connection")
+    command.add_argument("-s", "--statistics", action="store_true", help="what each has counted")
+    command.add_argument("-w", "--watch", nargs="?", type=interval, const=2.0, metavar="SECONDS",
+                         help="look again every so many seconds (2)")
+    add("disconnects", show_disconnects, "the latest disconnects, and why")
+    add("monitor", monitor,
+        "what happens from now on: connected, disconnected, refused messages, listeners lost and back")
+    command = add("latency", show_latency,
+                  "how long Calls have taken to be answered: percentiles and a histogram")
+    command.add_argument("id", nargs="?", type=int, metavar="ID", help="of this connection alone")
+    command = add("metrics", show_metrics, "OpenMetrics text, for monitoring")
+    command.add_argument("--prometheus", action="store_true",
+                         help="the text format of Prometheus instead, for node_exporter's textfile collector")
+    command = add("report", write_report, "writes a tarball for a bug report, without names of files and without data")
+    command.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a new file (rpcordma-report-TIME.tar.gz)")
+    return whole
+
+
+def main() -> int:
+    """Returns the exit status."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    options = parser().parse_args()
+    for name in ("json", "pretty"):
+        setattr(options, name, getattr(options, name, False))
+    try:
+        options.action(options)
+    except Failure as failure:
+        print(f"rpcordmactl: {failure}", file=sys.stderr)
+        return failure.status
+    except KeyboardInterrupt:
+        os._exit(128 + signal.SIGINT)
+    return 0

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Metrics of the module, its listeners and its connections, for Prometheus and its like."""
+
+import importlib
+from typing import Any, Iterator
+
+from .errors import Failure
+from .records import Record, limits
+
+# What each number of a connection counts, or is at the moment. The keys are names of the netlink family.
+COUNTERS = {
+    "receives": "Replies that a requester, Calls that a responder has received",
+    "sends": "Calls that a requester, Replies and errors that a responder has sent",
+    "connects": "Connections that a requester has made",
+    "bad_xids": "Replies that no Call waited for",
+    "read_chunks": "Segments of Read chunks",
+    "write_chunks": "Segments of Write chunks",
+    "reply_chunks": "Segments of Reply chunks",
+    "request_bytes": "Bytes that Replies might have had in chunks",
+    "reply_bytes": "Bytes that Replies had in chunks",
+    "bytes_copied_out": "Bytes that were copied for sending",
+    "bytes_copied_in": "Bytes that were copied after receiving",
+    "failed_marshals": "Calls that could not be sent",
+    "bad_replies": "Messages that were dropped",
+    "nomsg_calls": "Calls that were sent in a Read chunk as a whole",
+    "registrations": "Registrations that were made",
+    "registrations_lost": "Registrations that the server could still reach when the connection was closed",
+    "local_invalidations": "Invalidations that the responder had not done",
+    "waits_for_room": "Times that a Call waited for room",
+}
+GAUGES = {
+    "credits_in_use": "Calls without a Reply",
+    "credits_granted": "Calls that the responder lets the requester have outstanding",
+    "credits_asked": "Calls that the requester would have outstanding",
+    "reverse_credits": "Calls that the responder may have outstanding in the reverse direction",
+    "call_threshold": "Bytes of the largest message from requester to responder without chunks",
+    "reply_threshold": "Bytes of the largest message from responder to requester without chunks",
+    "age": "Seconds since the connection was established",
+}
+SERVER = {
+    "svc_reads": "RDMA Reads of the server",
+    "svc_receives": "Messages that the server has received",
+    "svc_writes": "RDMA Writes of the server",
+    "svc_send_waits": "Times that the server waited for room",
+}
+LABELS = ("connection", "role", "remote", "port", "device")
+
+
+def labels_of(connection: Record) -> list[str]:
+    """The values of LABELS."""
+    remote = connection["remote"]
+    return [str(connection["id"]), connection["role"], remote.address, str(remote.port), connection.get("device", "")]
+
+
+class Collector:
+    """What prometheus_client asks for the metrics."""
+
+    def __init__(self, module: Record, listeners: list[Record], connections: list[Record]) -> None:
+        self.module = module
+        self.listeners = listeners
+        self.connections = connections
+
+    def collect(self) -> Iterator[Any]:
+        """Each family of metrics."""
+        prometheus = library("core")
+        info = prometheus.InfoMetricFamily("rpcordma_module", "The module")
+        info.add_metric([], {"version": self.module["version"], "kernel": self.module["kernel"]})
+        yield info
+        for name, text in SERVER.items():
+            yield prometheus.CounterMetricFamily(f"rpcordma_{name}", text, value=self.module[name])
+        listening = prometheus.GaugeMetricFamily("rpcordma_listening", "Whether a listener can be connected to",
+                                                 labels=("address", "port"))
+        for listener in self.listeners:
+            address = listener["address"]
+            listening.add_metric([address.address, str(address.port)], listener["is_listening"])
+        yield listening
+        connected = prometheus.GaugeMetricFamily("rpcordma_connected", "Whether there is a connection", labels=LABELS)
+        for connection in self.connections:
+            connected.add_metric(labels_of(connection), int(connection["state"] == "connected"))
+        yield connected
+        yield from self.numbers(prometheus.CounterMetricFamily, COUNTERS)
+        yield from self.numbers(prometheus.GaugeMetricFamily, GAUGES)
+        yield self.latency(prometheus.HistogramMetricFamily)
+
+    def numbers(self, family: Any, texts: dict[str, str]) -> Iterator[Any]:
+        """A metric for each number of the connections, of those that have it."""
+        for name, text in texts.items():
+            metric = family(f"rpcordma_{name}", text, labels=LABELS)
+            for connection in self.connections:
+                if name in connection:
+                    metric.add_metric(labels_of(connection), connection[name])
+            yield metric
+
+    def latency(self, family: Any) -> Any:
+        """How long Calls have taken to be answered."""
+        metric = family("rpcordma_latency_seconds",
+                        "Time from the sending of a Call, or its arrival at a responder, to its Reply", labels=LABELS)
+        for connection in self.connections:
+            if "latency" not in connection:
+                continue
+            counts = connection["latency"]
+            reached = [sum(counts[:number + 1]) for number in range(len(counts))]
+            ends = ["+Inf" if limit is None else str(limit / 1e9) for limit in limits(len(counts))]
+            metric.add_metric(labels_of(connection), list(zip(ends, reached)), connection["latency_sum"] / 1e9)
+        return metric
+
+
+def library(part: str) -> Any:
+    """A part of prometheus_client, which nothing else here needs."""
+    try:
+        return importlib.import_module(f"prometheus_client.{part}")
+    except ImportError as error:
+        raise Failure("metrics takes a library: apt install python3-prometheus-client") from error
+
+
+def text(collector: Collector, prometheus_text: bool) -> str:
+    """As OpenMetrics, or in the text format of Prometheus."""
+    registry = library("registry").CollectorRegistry()
+    registry.register(collector)
+    written: bytes = library("exposition" if prometheus_text else "openmetrics.exposition").generate_latest(registry)
+    return written.decode()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The records of the netlink family, as values of Python: a dict with the names of uapi/rpcordma.yaml."""
+
+import ipaddress
+import socket
+import struct
+from dataclasses import asdict, dataclass
+from typing import Any, Iterable
+
+from .description import ATTRIBUTES, WORDS
+
+Record = dict[str, Any]
+
+# A latency's first interval ends at 1024 ns, each that follows at twice the end of the one before it.
+FINEST_BITS = 10
+
+
+@dataclass(frozen=True)
+class Address:
+    """Of a peer, or of this machine."""
+
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+def address_of(data: bytes) -> Address:
+    """What a struct sockaddr_in or sockaddr_in6 says."""
+    family, = struct.unpack_from("=H", data)
+    port, = struct.unpack_from("!H", data, 2)
+    if family == socket.AF_INET:
+        return Address(str(ipaddress.IPv4Address(data[4:8])), port)
+    scope, = struct.unpack_from("=I", data, 24)
+    address = str(ipaddress.IPv6Address(data[8:24]))
+    return Address(f"{address}%{interface_name(scope)}" if scope else address, port)
+
+
+def interface_name(index: int) -> str:
+    """Its number, where it is gone."""
+    try:
+        return socket.if_indextoname(index)
+    except OSError:
+        return str(index)
+
+
+def value_of(name: str, kind: str, value: Any) -> Any:
+    """An attribute's value. What a newer module says stays a number."""
+    if kind in WORDS:
+        words = WORDS[kind]
+        return words[value] if value < len(words) else str(value)
+    if kind != "binary":
+        return value
+    return list(struct.unpack(f"={len(value) // 8}Q", value)) if name == "latency" else address_of(value)
+
+
+def record_of(kind: str, attributes: Iterable[tuple[str, Any]]) -> Record:
+    """The record of a message's attributes: those that this program knows."""
+    kinds = ATTRIBUTES[kind]
+    return {name.replace("-", "_"): value_of(name, kinds[name], value)
+            for name, value in attributes if kinds.get(name, "pad") != "pad"}
+
+
+def as_json(value: Any) -> Any:
+    """For json.dumps(): what it does not know."""
+    if isinstance(value, Address):
+        return asdict(value)
+    raise TypeError(type(value).__name__)
+
+
+def limits(count: int) -> list[int | None]:
+    """The ends of a latency's intervals, in nanoseconds. The last one has none."""
+    return [*(1 << FINEST_BITS + number for number in range(count - 1)), None]

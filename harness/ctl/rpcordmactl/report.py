@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a bug report needs, without names of files or directories, and without data."""
+
+import io
+import json
+import platform
+import re
+import tarfile
+import time
+from pathlib import Path
+from typing import Iterator
+
+from . import machine, status
+from .records import as_json
+
+SYSCTLS = ("/proc/sys/sunrpc", "/proc/sys/sunrpc/svc_rdma")
+PROGRAMS = {"rdma-dev": ("rdma", "-d", "dev"), "rdma-link": ("rdma", "-d", "link"),
+            "rdma-resource": ("rdma", "resource", "show"), "rdma-qp": ("rdma", "-d", "resource", "show", "qp")}
+
+
+def contents() -> Iterator[tuple[str, str]]:
+    """Names and texts."""
+    found = status.gather()
+    warnings = list(status.warnings(found))
+    # Where something is mounted is the name of a directory.
+    found["mounts"] = [{"connections": mount["connections"]} for mount in found["mounts"]]
+    yield "status.json", json.dumps({**found, "warnings": warnings}, indent=2, default=as_json)
+    yield "uname", " ".join(platform.uname()._replace(node=""))
+    stats = Path("/proc/self/mountstats").read_text(encoding="utf-8")
+    yield "mountstats", "\n".join(re.findall(r"^\s*xprt:\s+rdma .*", stats, re.M))
+    yield "sysctls", "\n".join(f"{path} = {value}" for path, value in sysctls())
+    log = machine.output_of("dmesg")
+    yield "log", "\n".join(line for line in (log or "dmesg: not permitted").splitlines()
+                           if "rpcordma" in line or "not permitted" in line)
+    for name, command in PROGRAMS.items():
+        yield name, machine.output_of(*command) or f"{' '.join(command)}: failed"
+
+
+def sysctls() -> Iterator[tuple[str, str]]:
+    """Those of RPC over RDMA, of both roles."""
+    for path in sorted(path for top in map(Path, SYSCTLS) if top.is_dir() for path in top.iterdir()):
+        if path.is_file() and ("rdma" in path.name or path.parent.name == "svc_rdma"):
+            try:
+                yield str(path), path.read_text(encoding="utf-8").strip()
+            except OSError as error:
+                yield str(path), str(error.strerror)
+
+
+def write(path: Path) -> None:
+    """Makes the tarball."""
+    with tarfile.open(path, "x:gz") as archive:
+        for name, text in contents():
+            data = (text.rstrip("\n") + "\n").encode()
+            member = tarfile.TarInfo(f"{path.name.split('.')[0]}/{name}")
+            member.size, member.mtime = len(data), int(time.time())
+            archive.addfile(member, io.BytesIO(data))

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""How the module stands on this machine, and what ought to be mended."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any, Iterator
+
+from . import family, machine
+from .errors import Failure, NotLoaded
+from .records import Record
+from .text import age, pairs
+
+# Both directions of a requester's connection: what the peer takes, and what this machine is set to.
+THRESHOLDS = (("call_threshold", "max_inline_write"), ("reply_threshold", "max_inline_read"))
+
+
+def gather() -> Record:
+    """All there is to say, as far as it may be known."""
+    status: Record = {"in_tree_loaded": machine.is_loaded("rpcrdma"), "kernels": machine.kernels(),
+                      "devices": machine.devices(),
+                      "mounts": machine.mounts(Path("/proc/self/mountstats").read_text(encoding="utf-8"))}
+    try:
+        status["module"] = family.module()
+    except NotLoaded:
+        status["module"] = None
+        return status
+    for kind in ("listener", "connection", "disconnect"):
+        try:
+            status[f"{kind}s"] = family.dump(kind)
+        except Failure:
+            status[f"{kind}s"] = None
+    return status
+
+
+def warnings(status: Record) -> Iterator[str]:
+    """What is not as it should be, each with its cure."""
+    if status["in_tree_loaded"]:
+        yield "the in-tree module rpcrdma is loaded: unmount, stop nfsd, rmmod rpcrdma, modprobe rpcordma"
+    elif not status["module"]:
+        yield "the module rpcordma is not loaded: modprobe rpcordma"
+    running = status["module"]["kernel"] if status["module"] else None
+    for release, is_there in status["kernels"].items():
+        # The module may have been loaded by hand.
+        if not is_there and release != running:
+            yield (f"kernel {release} lacks the module: apt install linux-headers-{release}, "
+                   f"then dkms autoinstall -k {release}")
+    if not status["devices"]:
+        yield "no RDMA device is there: look for its driver with lspci -k, or make one with rdma link add"
+    for device in {device["device"] for device in status["devices"] if not device["registers"]}:
+        yield f"device {device} cannot register memory by work requests: mount over another one, or with proto=tcp"
+    for connection in status.get("connections") or []:
+        yield from mismatches(status["module"], connection)
+
+
+def mismatches(module: Record, connection: Record) -> Iterator[str]:
+    """Where a peer takes less inline than this machine offers. Version 2 has thresholds of its own."""
+    if connection["role"] != "requester" or connection.get("version") != 1:
+        return
+    for threshold, setting in THRESHOLDS:
+        if connection[threshold] < module[setting]:
+            yield (f"connection {connection['id']} has a {threshold.replace('_', ' ')} of {connection[threshold]} "
+                   f"bytes, though rdma_{setting} is {module[setting]}: "
+                   f"raise svc_rdma.max_req_size at {connection['remote'].address}")
+
+
+def states(connections: list[Record]) -> str:
+    """How many there are of each role, and in which state."""
+    counts = Counter((connection["role"], connection["state"]) for connection in connections)
+    return ", ".join(f"{count} {role} {state}" for (role, state), count in sorted(counts.items())) or "none"
+
+
+def listening(listeners: list[Record]) -> str:
+    """Where connections are accepted."""
+    return ", ".join(f"{listener['address']}{'' if listener['is_listening'] else ' (lost)'}"
+                     for listener in listeners) or "none"
+
+
+def lost(disconnect: Record) -> str:
+    """The last disconnect of all."""
+    detail = f" ({disconnect['detail']})" if disconnect.get("detail") else ""
+    return f"{disconnect['remote']} {disconnect['role']} after {age(disconnect['age'])}: {disconnect['reason']}{detail}"
+
+
+def shown(value: Any, words: Any) -> Any:
+    """The words for a value that takes permission."""
+    return "not permitted (run as root)" if value is None else words(value)
+
+
+def text(status: Record) -> str:
+    """For people."""
+    module = status["module"]
+    lines = [("module", f"rpcordma {module['version']}, kernel {module['kernel']}" if module else "not loaded")]
+    lines += [("kernel", f"{release}: {'has' if is_there else 'lacks'} the module")
+              for release, is_there in status["kernels"].items()]
+    lines += [("link", f"{device['device']}/{device['port']} state {device['state']} netdev {device['netdev'] or '-'}")
+              for device in status["devices"]]
+    if module:
+        lines.append(("versions", f"client up to {module['highest_version']}, "
+                                  f"server up to {module['svc_highest_version']}"))
+        lines.append(("listeners", shown(status["listeners"], listening)))
+        lines.append(("connections", shown(status["connections"], states)))
+        if status["disconnects"]:
+            lines.append(("last lost", lost(status["disconnects"][-1])))
+    lines += [("mount", f"{mount['device']} on {mount['path']}, connections {mount['connections']}")
+              for mount in status["mounts"]]
+    return "\n".join([pairs(lines), *(f"warning: {warning}" for warning in warnings(status))])

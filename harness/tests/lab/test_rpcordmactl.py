@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What rpcordmactl makes of the netlink family's records, without the module."""
+
+import socket
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ctl.rpcordmactl import command, connections, family, latency, machine, metrics, records, status, text
+from ctl.rpcordmactl.errors import Failure, NotLoaded, NotPermitted
+from ctl.rpcordmactl.records import Address
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
+
+TOP = Path(__file__).resolve().parents[3]
+PEER = Address("10.1.1.1", 20049)
+MODULE = {"version": "1.2", "kernel": "6.12", "max_inline_read": 16384, "max_inline_write": 16384,
+          "highest_version": 2, "svc_highest_version": 1, "svc_reads": 1, "svc_receives": 2, "svc_writes": 3,
+          "svc_send_waits": 4}
+# 90 Replies below 2048 ns, nine below 8192, one that took longer than all intervals but the last.
+LATENCY = [0, 90, 0, 9] + [0] * 19 + [1]
+
+
+def connection(**values: Any) -> records.Record:
+    """A requester's, which is there."""
+    return {"id": 3, "role": "requester", "state": "connected", "remote": PEER, "xprt_id": 7, "device": "rxe0",
+            "port": 1, "queue_pair": 17, "age": 3700, "version": 1,
+            "credits_in_use": 1, "credits_granted": 32, "credits_asked": 64,
+            "reverse_credits": 2, "call_threshold": 4096, "reply_threshold": 16384, "receives": 100, "sends": 101,
+            "latency": LATENCY, "latency_sum": 1_000_000, **values}
+
+
+def responder() -> records.Record:
+    """The other end of one."""
+    return {"id": 4, "role": "responder", "state": "connecting", "remote": Address("fe80::1%eth0", 1023), "receives": 5,
+            "sends": 6}
+
+
+def message(kind: str, **values: bytes) -> dict[str, Any]:
+    """What pyroute2 makes of a message with these attributes."""
+    numbers = {name: number for number, name in enumerate(records.ATTRIBUTES[kind], 1)}
+    body = struct.pack("=BBH", 3, 1, 0)
+    for name, value in values.items():
+        header = struct.pack("=HH", 4 + len(value), numbers[name.replace("_", "-")])
+        body += header + value + bytes(-len(value) % 4)
+    whole = struct.pack("=IHHII", 16 + len(body), 30, 0, 1, 0) + body
+    decoded = family.message_class(kind)(whole)
+    decoded.decode()
+    return decoded
+
+
+def record(kind: str, **values: bytes) -> records.Record:
+    """The same as a record."""
+    return records.record_of(kind, message(kind, **values)["attrs"])
+
+
+def test_a_message_becomes_a_record() -> None:
+    """Each type of attribute."""
+    remote = struct.pack("=H", socket.AF_INET) + struct.pack("!H4s8x", 20049, bytes([10, 1, 1, 1]))
+    assert record("connection", id=struct.pack("=Q", 1 << 40), role=struct.pack("=I", 1), state=struct.pack("=I", 9),
+                  remote=remote, device=b"rxe0\0", pad=b"", queue_pair=struct.pack("=I", 17),
+                  latency=struct.pack("=24Q", *LATENCY)) == {
+        "id": 1 << 40, "role": "responder", "state": "9", "remote": PEER, "device": "rxe0", "queue_pair": 17,
+        "latency": LATENCY}
+
+
+def test_addresses() -> None:
+    """Of both families, and on a link."""
+    packed = struct.pack("=H", socket.AF_INET6) + struct.pack("!HI", 20049, 0)
+    assert str(records.address_of(packed + bytes(15) + b"\1" + bytes(4))) == "[::1]:20049"
+    link_local = packed + bytes([0xfe, 0x80]) + bytes(13) + b"\1" + struct.pack("=I", 99999)
+    assert records.address_of(link_local) == Address("fe80::1%99999", 20049)
+
+
+def test_percentiles_are_ends_of_intervals() -> None:
+    """The last interval has none."""
+    assert latency.percentile(LATENCY, 50) == 2048
+    assert latency.percentile(LATENCY, 90) == 2048
+    assert latency.percentile(LATENCY, 90.5) == 8192
+    assert latency.percentile(LATENCY, 99) == 8192
+    assert latency.percentile(LATENCY, 99.9) is None
+    assert latency.percentile([0, 0, 5, 0], 0.1) == 4096
+
+
+def test_latency_in_a_line() -> None:
+    """With the mean, and without any Reply."""
+    assert latency.one_line(connection()).split("  ") == [
+        "replies 100", "mean 10us", "p50 <2.05us", "p90 <2.05us", "p99 <8.19us", "p99.9 >4.29s"]
+    assert latency.one_line(connection(latency=[0] * 24, latency_sum=0)) == "no Reply yet"
+    assert latency.drawn(connection(latency=[0] * 24)) == ""
+
+
+def test_the_drawn_histogram() -> None:
+    """From the first interval with a Reply to the last: a small one is seen, too."""
+    assert latency.drawn(connection(latency=[0, 80, 0, 9, 1, 0, 0])).splitlines() == [
+        "  <2.05us  80  ########################################",
+        "   <4.1us   0",
+        "  <8.19us   9  ####",
+        "  <16.4us   1  ."]
+
+
+def test_the_table() -> None:
+    """What a connection that is not there lacks is a dash."""
+    assert connections.overview([connection(), responder()], False).splitlines() == [
+        "ID  ROLE       STATE       REMOTE               LINK    LQPN  VERSION  CREDITS  THRESHOLDS  AGE",
+        " 3  requester  connected   10.1.1.1:20049       rxe0/1  17    1        1/32/64  4096/16384  1h1m",
+        " 4  responder  connecting  [fe80::1%eth0]:1023  -       -     -        -        -           -"]
+
+
+def test_statistics_follow_their_connection() -> None:
+    """Only what it has counted."""
+    lines = connections.overview([connection(), responder()], True).splitlines()
+    assert lines[2] == "    receives 100  sends 101"
+    assert lines[3].startswith("    replies 100  mean")
+    assert lines[5] == "    receives 5  sends 6"
+
+
+def test_durations_and_ages() -> None:
+    """Units."""
+    assert [text.duration(time) for time in (0, 999, 1000, 2048, 999_000_000, 1_500_000_000, 5_000_000_000_000)] == [
+        "0ns", "999ns", "1us", "2.05us", "999ms", "1.5s", "5000s"]
+    assert [text.age(seconds) for seconds in (0, 59, 61, 3599, 3600, 90000)] == [
+        "0s", "59s", "1m1s", "59m59s", "1h0m", "1d1h"]
+
+
+def test_openmetrics_can_be_read() -> None:
+    """By the reader of the library that Prometheus provides, which insists on the order and the names."""
+    collector = metrics.Collector(MODULE, [{"address": PEER, "is_listening": 1}], [connection(), responder()])
+    written = metrics.text(collector, False)
+    assert written.endswith("# EOF\n")
+    samples = {(sample.name, sample.labels.get("connection"), sample.labels.get("le")): sample.value
+               for family_ in parse_openmetrics(written) for sample in family_.samples}
+    assert samples["rpcordma_sends_total", "3", None] == 101
+    assert samples["rpcordma_sends_total", "4", None] == 6
+    assert samples["rpcordma_svc_writes_total", None, None] == 3
+    assert samples["rpcordma_latency_seconds_bucket", "3", "2.048e-06"] == 90
+    assert samples["rpcordma_latency_seconds_bucket", "3", "+Inf"] == 100
+    assert samples["rpcordma_latency_seconds_count", "3", None] == 100
+    assert samples["rpcordma_latency_seconds_sum", "3", None] == 0.001
+    assert samples["rpcordma_connected", "4", None] == 0
+    assert ("rpcordma_credits_granted", "4", None) not in samples
+
+
+def test_prometheus_text_can_be_read() -> None:
+    """The format of node_exporter's files."""
+    collector = metrics.Collector(MODULE, [], [connection()])
+    types = {family_.name: family_.type for family_ in parse_prometheus(metrics.text(collector, True))}
+    assert types["rpcordma_sends"] == "counter"
+    assert types["rpcordma_latency_seconds"] == "histogram"
+
+
+@pytest.mark.parametrize("changes, warning", [
+    ({"in_tree_loaded": True}, "the in-tree module rpcrdma is loaded"),
+    ({"module": None, "connections": None}, "the module rpcordma is not loaded"),
+    ({"kernels": {"6.1": False}}, "kernel 6.1 lacks the module"),
+    ({"devices": []}, "no RDMA device"),
+    ({"devices": [{"device": "rxe0", "registers": False}]}, "device rxe0 cannot register"),
+    ({"connections": [connection()]}, "connection 3 has a call threshold of 4096 bytes"),
+    ({"connections": [connection(call_threshold=16384, reply_threshold=4096)]}, "connection 3 has a reply threshold"),
+])
+def test_warnings(changes: dict[str, Any], warning: str) -> None:
+    """One for each thing that is wrong, and none otherwise."""
+    well = {"in_tree_loaded": False, "module": MODULE, "kernels": {"6.12": True},
+            "devices": [{"device": "rxe0", "registers": True}],
+            "connections": [connection(call_threshold=16384), connection(version=2), responder()]}
+    assert not list(status.warnings(well))
+    assert not list(status.warnings({**well, "kernels": {"6.12": False}})), "it was loaded by hand"
+    said, = status.warnings({**well, **changes})
+    assert said.startswith(warning)
+
+
+def test_mounts_over_rdma() -> None:
+    """Not those over TCP."""
+    stats = ("device 10.1.1.1:/a mounted on /mnt with fstype nfs4 statvers=1.1\n\txprt:\trdma 0 0\n\txprt:\trdma 0 0\n"
+             "device 10.1.1.1:/b mounted on /b with fstype nfs4 statvers=1.1\n\txprt:\ttcp 0 0\n"
+             "device proc mounted on /proc with fstype proc\n")
+    assert machine.mounts(stats) == [{"device": "10.1.1.1:/a", "path": "/mnt", "connections": 2}]
+
+
+@pytest.mark.parametrize("number, kind", [(2, NotLoaded), (1, NotPermitted), (13, NotPermitted), (12, Failure)])
+def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
+    """What the kernel says, as what is to be done."""
+    assert type(family.failure_of(OSError(number, "text"))) is kind
+
+
+@pytest.mark.parametrize("words, offered", [
+    (["conn"], {"connections"}),
+    (["-j", "m"], {"monitor", "metrics"}),
+    (["connections", ""], {"show"}),
+    (["connections", "--w"], {"--watch"}),
+    (["metrics", "--p"], {"--pretty", "--prometheus"}),
+])
+def test_completion(words: list[str], offered: set[str]) -> None:
+    """What bash offers for the last word."""
+    shown = subprocess.run(
+        ["bash", "-c", 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+         '_rpcordmactl "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
+         'printf "%s\\n" "${COMPREPLY[@]}"',
+         "bash", f"{TOP}/harness/ctl/completion.bash", f"{TOP}/scripts/rpcordmactl", *words],
+        check=True, capture_output=True, text=True).stdout
+    assert set(shown.split()) == offered
+
+
+def test_the_manual_names_each_command_and_option() -> None:
+    """Of the help."""
+    manual = (TOP / "Documentation/rpcordmactl.8").read_text()
+    whole = command.parser()
+    actions, = (action for action in whole._actions if action.choices)
+    for name, parsed in actions.choices.items():
+        assert f".Cm {name}" in manual
+        for option in (option for action in parsed._actions for option in action.option_strings if option[:2] == "--"):
+            assert f"Fl {option[1:]}" in manual, option
+
+
+@pytest.mark.parametrize("words, said", [
+    (["bogus"], "bogus"), (["connections", "show", "x"], "'x'"), (["connections", "-w0"], "0.1"), ([], "command")])
+def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Have a status of their own, and name what is wrong."""
+    with pytest.raises(SystemExit) as ended:
+        command.parser().parse_args(words)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
