@@ -106,7 +106,7 @@ def assert_counts(observed: Record, requester: Record) -> None:
 
 
 def assert_both_ends(before: Record, responder: Record, requester: Record) -> None:
-    """What both ends have to know is the same. The client, which goes on, was looked at before the server and after it."""
+    """What both ends have to know is the same. The client goes on: it was looked at before the server and after it."""
     assert (requester["remote"], requester["local"]["address"]) == (responder["local"], responder["remote"]["address"])
     for name in ("state", "version", "credits_granted", "credits_asked", "call_threshold", "reply_threshold",
                  "remote_invalidation"):
