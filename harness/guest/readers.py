@@ -3,7 +3,8 @@
 
     readers.py FILE READERS
 
-Each reads 4 KiB at a time, somewhere in the file and past all caches. Prints "all read" when each has read something,
+Each reads 4 KiB at a time, somewhere in the file and past all caches. All begin at once, because a thread is slow to
+start beside those that read. Prints "all read" when each has read something,
 "all wait" when none has for two seconds, and "all go on" when each has again: none is forgotten for the others.
 """
 
@@ -19,11 +20,12 @@ SILENCE = 2
 LOOKS_PER_SECOND = 10
 
 
-def read(path: str, last: list[float], number: int) -> None:
+def read(path: str, last: list[float], number: int, start: threading.Barrier) -> None:
     """One reader: says when it has read last."""
     buffer = mmap.mmap(-1, SIZE)
     file = os.open(path, os.O_RDONLY | os.O_DIRECT)
     pages = os.fstat(file).st_size // SIZE
+    start.wait()
     while True:
         if os.preadv(file, [buffer], random.randrange(pages) * SIZE) != SIZE:
             print(f"reader {number}: less than {SIZE} bytes", flush=True)
@@ -41,8 +43,9 @@ def main() -> None:
     """Does it until it is killed."""
     path, count = sys.argv[1], int(sys.argv[2])
     last = [0.0] * count
+    start = threading.Barrier(count)
     for number in range(count):
-        threading.Thread(target=read, args=(path, last, number), daemon=True).start()
+        threading.Thread(target=read, args=(path, last, number, start), daemon=True).start()
     wait_until(lambda: all(last))
     print("all read", flush=True)
     while True:
