@@ -2,6 +2,7 @@
 
 #include "report/matrix.hh"
 
+#include <algorithm>
 #include <ostream>
 #include <set>
 
@@ -15,13 +16,16 @@ namespace {
 constexpr std::string_view STYLE = R"css(
 body { max-width: 110rem; }
 .wide { overflow-x: auto; }
-.summary { width: auto; }
+.summary { width: auto; margin-top: 1rem; }
+.summary td.quiet { white-space: nowrap; }
 .summary td:not(:first-child), .summary th:not(:first-child) { text-align: center; }
 .matrix td.cell, .matrix th.cell { text-align: center; min-width: 5.5rem; }
 .matrix tr.differs { background: var(--raised); }
 .matrix tr.differs td:first-child { box-shadow: inset .25rem 0 var(--link); }
 .matrix td.failed { font-weight: bold; }
-.matrix td code { white-space: nowrap; }
+.matrix td:first-child { min-width: 14rem; overflow-wrap: anywhere; }
+.matrix td.title { min-width: 18rem; }
+.matrix td.title a { white-space: nowrap; }
 .matrix td p { margin: 0; }
 .matrix details summary { cursor: pointer; }
 .matrix details p { max-width: 24rem; font-weight: normal; text-align: left; overflow-wrap: anywhere;
@@ -31,9 +35,12 @@ body { max-width: 110rem; }
 	.matrix, .matrix tbody, .matrix tr, .matrix td, .matrix tbody th { display: block; }
 	.matrix thead { display: none; }
 	.matrix td { border: 0; padding: .15rem .5rem; }
-	.matrix td code { white-space: normal; overflow-wrap: anywhere; font-weight: bold; }
-	.matrix td.cell { display: flex; justify-content: space-between; gap: 1rem; text-align: right; }
-	.matrix td.cell::before { content: attr(data-name); color: var(--quiet); font-weight: normal; }
+	.matrix td code { font-weight: bold; }
+	.matrix td.cell { display: flex; justify-content: space-between; gap: 0 1rem; text-align: right; }
+	.matrix td.cell::before { flex: 1; content: attr(data-name); color: var(--quiet); font-weight: normal;
+		text-align: left; }
+	.matrix summary { white-space: nowrap; }
+	.matrix td.cell:has(details[open]) { flex-wrap: wrap; }
 	.matrix tr { padding: .4rem 0; border-bottom: 1px solid var(--line); }
 }
 )css";
@@ -67,6 +74,13 @@ std::string verdict_class(const Report &report)
 	return !conforms ? "skipped" : *conforms ? "passed" : "failed";
 }
 
+bool is_tested(const Weight &weight, const Matrix &matrix)
+{
+	return std::any_of(matrix.columns.begin(), matrix.columns.end(), [&](const Report &column) {
+		return column.count(Outcome::passed, weight) + column.count(Outcome::failed, weight) > 0;
+	});
+}
+
 // What passed of what was tested.
 void write_summary(std::ostream &out, const Matrix &matrix)
 {
@@ -86,6 +100,8 @@ void write_summary(std::ostream &out, const Matrix &matrix)
 		    << "</td>";
 	out << "</tr>\n";
 	for (const Weight &weight : weights()) {
+		if (!is_tested(weight, matrix))
+			continue;
 		out << "<tr><td>" << weight.title << "</td>";
 		for (const Report &column : matrix.columns) {
 			const std::size_t passed = column.count(Outcome::passed, weight);

@@ -31,7 +31,7 @@ h2 { margin: 2rem 0 .4rem; font-size: 1.1rem; }
 h3 { margin: .8rem 0 .2rem; font-size: .8rem; color: var(--quiet); }
 a { color: var(--link); }
 code, pre { font: 13px/1.45 ui-monospace, monospace; }
-pre { margin: 0; padding: .5rem .7rem; overflow-x: auto; white-space: pre-wrap; background: var(--page);
+pre { margin: 0; padding: .5rem .7rem; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--page);
 	border: 1px solid var(--line); border-radius: 4px; }
 .quiet { color: var(--quiet); }
 .passed { color: var(--passed); } .failed { color: var(--failed); } .skipped { color: var(--skipped); }
@@ -40,8 +40,11 @@ pre { margin: 0; padding: .5rem .7rem; overflow-x: auto; white-space: pre-wrap; 
 form { position: sticky; top: 0; display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: center;
 	margin-top: 1.2rem; padding: .7rem 0; background: var(--page); border-bottom: 1px solid var(--line); }
 input[type=search] { flex: 1 1 16rem; }
+::placeholder { color: var(--quiet); }
 input[type=search], select { padding: .3rem .5rem; font: inherit; color: inherit; background: var(--raised);
 	border: 1px solid var(--line); border-radius: 4px; }
+/* What a link leads to is not below the form, which stays at the top. */
+tr, details { scroll-margin-top: 5rem; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: .3rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { color: var(--quiet); font-size: .8rem; }
