@@ -80,7 +80,7 @@ demo:
 
 ## make check             check-unit, -install, -build, -peer, -nfs, -kunit and -bench, then one summary (FULL=1: at full count)
 check:
-	@scripts/setup build lab unit peer kernel root
+	@scripts/setup build lab unit peer kernel root $(browser)
 	@scripts/check
 
 ## make check-bench       that an RPC of 4 KiB takes no more instructions than was recorded
@@ -101,6 +101,9 @@ check-foreign:
 # Other releases of Debian, and arm64; 13-cross is for Linux 7.3 on arm64.
 roots = for root in 13 12-cross 12-arm64 $(if $(filter-out 0,$(FULL)),13-cross); do scripts/root $$root || exit; done
 
+# It is large, and for a few tests only.
+browser = $(if $(filter-out 0,$(FULL)),browser)
+
 ## make check-nfs         NFS over the module, in virtual machines (CELL=...: those tests; RESUME=1: what has not passed)
 check-nfs:
 	@scripts/setup build lab root
@@ -109,7 +112,7 @@ check-nfs:
 
 ## make check-peer        the conformance tester: its own tests, and in virtual machines against the module
 check-peer:
-	@scripts/setup build lab peer root
+	@scripts/setup build lab peer root $(browser)
 	@scripts/root 13
 	@scripts/check-peer
 

@@ -18,7 +18,7 @@ _rpcordma_peer() {
 	conform:--only)
 		mapfile -t COMPREPLY < <(compgen -W "must should may says hostile $({
 			"$program" conform --listen --list
-			"$program" conform server --list
+			"$program" conform --list
 		} 2>/dev/null | awk '/^[^ ]+\/[^ ]/ { print $1 }')" -- "$word")
 		return
 		;;

@@ -451,7 +451,9 @@ void list(const std::vector<Case> &cases)
 
 void conform(const Options &options)
 {
-	if (options.listen != options.server.empty())
+	// A list needs nobody to test: it is that of the cases for servers then.
+	const bool names_whom = options.listen == options.server.empty();
+	if (!names_whom && (options.listen || !options.list))
 		throw CLI::ValidationError("conform", "names a SERVER to test, or says --listen to test a client");
 	const std::vector<Case> cases = wanted_cases(options, options.listen ? Tested::client : Tested::server);
 	if (options.list)
@@ -503,7 +505,8 @@ void add_output(CLI::App &command, Options &options)
 	command.add_flag("--strict", options.strict,
 			 "of what a case allows, only what stands first passes, and what is usual has to come as well");
 	command.add_option("--patience", options.patience, "seconds that the tested side may take for one thing")
-		->capture_default_str();
+		->capture_default_str()
+		->check(CLI::Range(1U, 86400U));
 	command.add_flag("--trace", options.trace, "show the messages of each case");
 	command.add_option("--protocol", options.protocol,
 			   "the highest version of RPC-over-RDMA that the tested side speaks: cases of higher ones are "

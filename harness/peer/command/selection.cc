@@ -22,10 +22,13 @@ std::string stem_of(const std::string &name)
 	return name.substr(name.find('/') + 1);
 }
 
+// A weight's word, or the level as the case and the report have it.
 bool has_level(const Case &test, const std::string &word)
 {
-	return std::any_of(weights().begin(), weights().end(),
-			   [&](const Weight &weight) { return weight.word == word && weight.has(test.level); });
+	return test.level == word ||
+	       std::any_of(weights().begin(), weights().end(), [&](const Weight &weight) {
+		       return (weight.word == word || weight.title == word) && weight.has(test.level);
+	       });
 }
 
 // Whether that is the identifier, or the document or section that it is in: "8166-4.5" has "8166-4.5-1" and "8166-4.5.2-1".
@@ -52,10 +55,11 @@ class Word {
     public:
 	Word(const std::string &text, const Shared &shared)
 		: text_(text)
+		, section_(section_identifier(text))
 		, shared_(shared)
 	{
 		for (const auto &[identifier, common] : shared)
-			if (is_within(identifier, text))
+			if (is_within(identifier, section_))
 				covered_.insert(common);
 	}
 
@@ -70,7 +74,7 @@ class Word {
 	// By its level, or by what it is about.
 	[[nodiscard]] bool describes(const Case &test) const
 	{
-		return has_level(test, text_) || is_within(section_identifier(test.section), text_) ||
+		return has_level(test, text_) || is_within(section_identifier(test.section), section_) ||
 		       is_covered_by(test);
 	}
 
@@ -86,6 +90,7 @@ class Word {
 	}
 
 	std::string text_;
+	std::string section_; // "8166-4.5", also where the text is "RFC 8166, 4.5"
 	const Shared &shared_;
 	std::set<std::string> covered_;
 };

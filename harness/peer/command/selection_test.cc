@@ -88,6 +88,15 @@ TEST(Selection, ByLevel)
 	EXPECT_EQ(only({"hostile", "should"}), (Names{"long-call", "long-reply"}));
 }
 
+TEST(Selection, ByLevelAndSectionAsReportsHaveThem)
+{
+	EXPECT_EQ(only({"MUST"}), (Names{"null", "padding"}));
+	EXPECT_EQ(only({"MUST NOT"}), Names{"padding"});
+	EXPECT_EQ(only({"RFC 8166, 3.2"}), Names{"null"});
+	EXPECT_EQ(only({"RFC 8166, 3.4.5"}), (Names{"padding", "long-call"}));
+	EXPECT_EQ(only({"bis-04, 5.5"}), Names{"long-reply"});
+}
+
 TEST(Selection, ByRequirement)
 {
 	EXPECT_EQ(only({"8166-3.4.5-1"}), Names{"padding"});

@@ -17,7 +17,6 @@ constexpr std::string_view STYLE = R"css(
 body { max-width: 110rem; }
 .wide { overflow-x: auto; }
 .summary { width: auto; margin-top: 1rem; }
-.summary td.quiet { white-space: nowrap; }
 .summary td:not(:first-child), .summary th:not(:first-child) { text-align: center; }
 .matrix td.cell, .matrix th.cell { text-align: center; min-width: 5.5rem; }
 .matrix tr.differs { background: var(--raised); }
