@@ -25,8 +25,7 @@ std::string stem_of(const std::string &name)
 // A weight's word, or the level as the case and the report have it.
 bool has_level(const Case &test, const std::string &word)
 {
-	return test.level == word ||
-	       std::any_of(weights().begin(), weights().end(), [&](const Weight &weight) {
+	return test.level == word || std::any_of(weights().begin(), weights().end(), [&](const Weight &weight) {
 		       return (weight.word == word || weight.title == word) && weight.has(test.level);
 	       });
 }

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The pages that rpcordma-peer makes of reports, in a real browser: wide and narrow, light and dark.
 
-Pictures of them are left in build/pages. Without a browser (Debian's chromium or chromium-headless-shell), the tests are
-skipped.
+Pictures of them are left in build/pages. Without a browser (Debian's chromium or chromium-headless-shell), the tests
+are skipped.
 """
 
+import itertools
 import json
 import subprocess
 from collections.abc import Iterator
@@ -46,9 +47,12 @@ def awkward_report(name: str) -> dict:
     whole = report()
     long_words = "0123456789abcdef" * 20
     names = ["server/a", "server/b", "server/c", "server/read-chunk-of-what-is-not-eligible-behind-the-data"]
+    outcomes = (("passed", "MUST"), ("failed", "MUST NOT"), ("skipped", "SHOULD"), ("passed", "hostile"),
+                ("passed", "says"))
     whole["name"] = name
     whole["results"] = [
-        {**result(names[index % len(names)] + "-x" * (index // len(names)), outcome, level), "section": section,
+        {**result(names[index % len(names)] + "-x" * (index // len(names)), outcome, level),
+         "section": section,
          "title": "a requester that has no Receive for the Replies to many READs, each of them in many segments, "
                   "loses the connection",
          "came": f"write=[{long_words}] came, and then {'the other end disconnected, ' * 10}",
@@ -58,15 +62,13 @@ def awkward_report(name: str) -> dict:
                         {"what": "credits", "expected": "1", "came": "1", "differs": False}],
          "command": "/usr/bin/rpcordma-peer conform '[fd09::1]:20049' --path /srv/nfs/tmpfs --protocol 2 --strict "
                     "--patience 20 --only server/read-chunk-of-what-is-not-eligible-behind-the-data --trace"}
-        for index, (outcome, level, section) in enumerate(
-            (outcome, level, section) for section in SECTIONS for outcome, level in
-            (("passed", "MUST"), ("failed", "MUST NOT"), ("skipped", "SHOULD"), ("passed", "hostile"), ("passed", "says")))]
+        for index, (section, (outcome, level)) in enumerate(itertools.product(SECTIONS, outcomes))]
     whole["requirements"] += [
         {**whole["requirements"][0], "identifier": "8166-3.4.4.2-1", "cases": [], "what": "registered memory has a tag "
          "of at most 32 bits, and addresses of at most 64", "seen": "no: the header has no room for more"},
         {**whole["requirements"][0], "identifier": "bis-5.5.2-s1", "cases": [names[3]], "same_as": "8166-3.4.5-1",
          "level": "says", "who": "requester"}]
-    whole["settings"]["arguments"] = ["/usr/bin/rpcordma-peer", "conform", "[fd09::1]:20049", "--path", "/srv/nfs/tmpfs"]
+    whole["settings"]["arguments"] = ["/usr/bin/rpcordma-peer", "conform", "[fd09::1]:20049", "--path", "/srv/nfs"]
     whole["planned"] = 331
     return whole
 
@@ -97,8 +99,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make_page(folder: Path, name: str, *words: object) -> None:
     """Has the program make a page."""
-    subprocess.run([directory_of(NATIVE) / "rpcordma-peer", "report", *map(str, words), "--html", folder / f"{name}.html"],
-                   check=True)
+    page = folder / f"{name}.html"
+    subprocess.run([directory_of(NATIVE) / "rpcordma-peer", "report", *map(str, words), "--html", page], check=True)
 
 
 @pytest.fixture(scope="session")
@@ -134,7 +136,8 @@ def complaint_of(event: dict) -> str:
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(("width", "scheme"), FORMS)
-def test_a_reader_has_nothing_to_complain_of(browser: Browser, folder: Path, page: str, width: int, scheme: str) -> None:
+def test_a_reader_has_nothing_to_complain_of(browser: Browser, folder: Path, page: str,
+                                             width: int, scheme: str) -> None:
     """And the colours are those that are asked for."""
     browser.open((folder / f"{page}.html").as_uri(), width, scheme)
     PICTURES.mkdir(parents=True, exist_ok=True)
@@ -207,7 +210,8 @@ def test_rows_can_be_looked_for(browser: Browser, folder: Path, page: str, field
     browser.open((folder / f"{page}.html").as_uri(), WIDE, "light")
     browser.evaluate(f"form.{field}.value = {value!r}; form.dispatchEvent(new Event('input'))")
     rows = "details[data-outcome]" if page == "report" else "tr[data-level]"
-    assert browser.evaluate(f"[...document.querySelectorAll({rows!r})].filter(row => row.checkVisibility()).length") == shown
+    assert browser.evaluate(f"[...document.querySelectorAll({rows!r})]"
+                            ".filter(row => row.checkVisibility()).length") == shown
     assert browser.evaluate("form.shown.value") == f"{shown} shown"
 
 

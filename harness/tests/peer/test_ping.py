@@ -97,6 +97,9 @@ def test_the_table_is_for_people(solo: Solo, peer: Peer) -> None:
     (["ping"], WRONG_USE, "SERVER"),
     (["ping", "10.9.0.1:x"], WRONG_USE, "no port"),
     (["ping", "10.9.0.1", "--depth", "0"], WRONG_USE, "--depth"),
+    (["conform", "10.9.0.1", "--patience", "0"], WRONG_USE, "--patience"),
+    (["conform", "--listen", "10.9.0.1", "--list"], WRONG_USE, "names a SERVER to test, or says --listen"),
+    (["conform", "--list", "--only", "RFC 8166, 3.2"], FINE, "server/null"),
     ([], WRONG_USE, "subcommand"),
     (["--version"], FINE, "rpcordma-peer "),
     (["ping", "--help"], FINE, "--floor")])
