@@ -21,7 +21,7 @@ PATIENCE = 30
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
            "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
            "--remote-debugging-pipe")
-# The browser's ends of the pipes are 3 and 4. Ours are above, so that no redirection overwrites one that is still needed.
+# The browser's ends of the pipes are 3 and 4. Ours are above, so that no redirection overwrites one that is needed.
 FIRST_DESCRIPTOR = 10
 LAUNCHER = 'commands=$1 answers=$2; shift 2; exec "$@" 3<&"$commands" 4>&"$answers"'
 HEIGHT = 900

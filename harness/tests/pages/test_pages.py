@@ -114,7 +114,7 @@ def browser() -> Iterator[Browser]:
 
 
 def complaints(browser: Browser) -> list[str]:
-    """What a reader would complain of, of the page as it is, and with all that can be opened; and the browser itself."""
+    """What a reader would complain of, of the page as it is and with all that can be opened, and the browser itself."""
     said = browser.evaluate(f"{COMPLAINTS}; complaints()")
     browser.evaluate(OPEN_ALL)
     said += browser.evaluate("complaints()")
