@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What rpcordmactl makes of the netlink family's records, without the module."""
 
+import re
 import socket
 import struct
 import subprocess
@@ -8,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctl.rpcordmactl import command, connections, family, latency, machine, metrics, records, status, text
+from ctl.rpcordmactl import colours, command, connections, family, latency, machine, metrics, records, status, text
 from ctl.rpcordmactl.errors import Failure, NotLoaded, NotPermitted
 from ctl.rpcordmactl.records import Address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
 TOP = Path(__file__).resolve().parents[3]
+PROGRAM = f"{TOP}/scripts/rpcordmactl"
 PEER = Address("10.1.1.1", 20049)
 MODULE = {"version": "1.2", "kernel": "6.12", "max_inline_read": 16384, "max_inline_write": 16384,
           "highest_version": 2, "svc_highest_version": 1, "svc_reads": 1, "svc_receives": 2, "svc_writes": 3,
@@ -185,30 +187,66 @@ def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
     assert type(family.failure_of(OSError(number, "text"))) is kind
 
 
-@pytest.mark.parametrize("words, offered", [
+COMPLETIONS: list[tuple[list[str], set[str]]] = [
     (["conn"], {"connections"}),
     (["-j", "m"], {"monitor", "metrics"}),
     (["connections", ""], {"show"}),
     (["connections", "--w"], {"--watch"}),
     (["metrics", "--p"], {"--pretty", "--prometheus"}),
-])
-def test_completion(words: list[str], offered: set[str]) -> None:
-    """What bash offers for the last word."""
-    shown = subprocess.run(
+    (["--color", ""], {"auto", "always", "never"}),
+]
+
+
+def offered_by_bash(*words: str) -> set[str]:
+    """For the last one."""
+    return set(subprocess.run(
         ["bash", "-c", 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
          '_rpcordmactl "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
-         'printf "%s\\n" "${COMPREPLY[@]}"',
-         "bash", f"{TOP}/harness/ctl/completion.bash", f"{TOP}/scripts/rpcordmactl", *words],
-        check=True, capture_output=True, text=True).stdout
-    assert set(shown.split()) == offered
+         'printf "%s\n" "${COMPREPLY[@]}"', "bash", f"{TOP}/harness/ctl/completion.bash", *words],
+        check=True, capture_output=True, text=True).stdout.split())
+
+
+def offered_by_zsh(*lines: str) -> list[set[str]]:
+    """For the end of each line."""
+    shown = subprocess.run([TOP / "harness/tests/zsh_offers", TOP / "harness/ctl/completion.zsh", "rpcordmactl"],
+                           input="\n".join(lines) + "\n", check=True, capture_output=True, text=True).stdout
+    return [set(offers.split()) for offers in shown.split("\n\n")[:-1]]
+
+
+@pytest.mark.parametrize("words, offered", COMPLETIONS)
+def test_completion(words: list[str], offered: set[str]) -> None:
+    """What bash offers."""
+    assert offered_by_bash(PROGRAM, *words) == offered
+
+
+def test_completion_in_zsh() -> None:
+    """The same."""
+    assert offered_by_zsh(*(f"{PROGRAM} {' '.join(words)}" for words, _ in COMPLETIONS)) == [
+        offered for _, offered in COMPLETIONS]
+
+
+def test_completion_of_ids(tmp_path: Path) -> None:
+    """They are those of the connections, which each shell has from another form of the list."""
+    program = tmp_path / "rpcordmactl"
+    shown = connections.overview([connection(), {**responder(), "id": 14}], False)
+    program.write_text(f"""#!/bin/sh
+case $1 in
+-j) echo '{{"connections": [{{"id": 3}}, {{"id": 14}}]}}' ;;
+--help) {PROGRAM} --help ;;
+*) echo '{shown}' ;;
+esac
+""")
+    program.chmod(0o755)
+    assert offered_by_bash(str(program), "connections", "show", "") == {"3", "14"}
+    assert offered_by_zsh(f"{program} connections show ", f"{program} latency 1") == [{"3", "14"}, {"14"}]
 
 
 def test_the_manual_names_each_command_and_option() -> None:
     """Of the help."""
     manual = (TOP / "Documentation/rpcordmactl.8").read_text()
     whole = command.parser()
-    actions, = (action for action in whole._actions if action.choices)
-    for name, parsed in actions.choices.items():
+    subcommands, = (action.choices for action in whole._actions if not action.option_strings)
+    for name, parsed in subcommands.items():
         assert f".Cm {name}" in manual
         for option in (option for action in parsed._actions for option in action.option_strings if option[:2] == "--"):
             assert f"Fl {option[1:]}" in manual, option
@@ -222,3 +260,51 @@ def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.Capture
         command.parser().parse_args(words)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(Path("/sys/module/rpcordma").exists(), reason="the module is loaded")
+@pytest.mark.parametrize("words", ["connections", "-j latency", "metrics", "monitor", "disconnects"])
+def test_without_the_module(words: str) -> None:
+    """There is a status for that, and the cure; and nothing on standard output."""
+    done = subprocess.run([PROGRAM, *words.split()], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "modprobe rpcordma" in done.stderr
+
+
+RED, GREEN, YELLOW, PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
+
+
+@pytest.mark.parametrize("line", [
+    f"{YELLOW}warning:{PLAIN} device rxe0",
+    f"kernel       6.1.0-56-amd64: {YELLOW}lacks{PLAIN} the module",
+    f"link         rxe0/1 state {GREEN}ACTIVE{PLAIN} netdev eth0",
+    f"link         rxe0/1 state {RED}DOWN{PLAIN} netdev eth0",
+    f"listeners    0.0.0.0:20049 ({RED}lost{PLAIN}), [::]:20049",
+    f" 3  requester  {GREEN}connected{PLAIN}   10.1.1.1:20049",
+    f"14  responder  {YELLOW}ending{PLAIN}      10.1.1.1:20049",
+    f"state            {YELLOW}connecting{PLAIN}",
+    f"12:01:02.003  {GREEN}connected{PLAIN}  requester  3  10.1.1.1:20049",
+    f"12:01:02.003  {RED}disconnected{PLAIN}  requester  3  10.1.1.1:20049  connection event: disconnected",
+    "2026-11-26 03:41:46   3  responder  10.9.0.2:1023  2m21s  connection event: disconnected",
+])
+def test_colours(line: str) -> None:
+    """What is well and what is not, and nothing else."""
+    plain = re.sub(r"\033\[\d+m", "", line)
+    assert colours.painted(f"first\n{plain}\nlast") == f"first\n{line}\nlast"
+
+
+@pytest.mark.parametrize("when, terminal, environment, wanted", [
+    ("auto", True, {"TERM": "xterm"}, True),
+    ("auto", False, {"TERM": "xterm"}, False),
+    ("auto", True, {"TERM": "dumb"}, False),
+    ("auto", True, {}, False),
+    ("auto", True, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ("always", False, {}, True),
+    ("never", True, {"TERM": "xterm"}, False),
+])
+def test_colours_are_for_terminals(when: str, terminal: bool, environment: dict[str, str], wanted: bool,
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """And for those who ask."""
+    monkeypatch.setattr("os.environ", environment)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    assert colours.are_wanted(when) is wanted
