@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What rpcordmactl makes of the netlink family's records, without the module."""
 
+import json
 import re
 import socket
 import struct
@@ -37,7 +38,7 @@ def connection(**values: Any) -> records.Record:
 def responder() -> records.Record:
     """The other end of one."""
     return {"id": 4, "role": "responder", "state": "connecting", "remote": Address("fe80::1%eth0", 1023), "receives": 5,
-            "sends": 6}
+            "sends": 6, "latency": [0] * len(LATENCY), "latency_sum": 0}
 
 
 def message(kind: str, **values: bytes) -> dict[str, Any]:
@@ -116,7 +117,7 @@ def test_statistics_follow_their_connection() -> None:
     lines = connections.overview([connection(), responder()], True).splitlines()
     assert lines[2] == "    receives 100  sends 101"
     assert lines[3].startswith("    replies 100  mean")
-    assert lines[5] == "    receives 5  sends 6"
+    assert lines[5:] == ["    receives 5  sends 6", "    no Reply yet"]
 
 
 def test_durations_and_ages() -> None:
@@ -250,6 +251,75 @@ def test_the_manual_names_each_command_and_option() -> None:
         assert f".Cm {name}" in manual
         for option in (option for action in parsed._actions for option in action.option_strings if option[:2] == "--"):
             assert f"Fl {option[1:]}" in manual, option
+
+
+@pytest.fixture(name="faked")
+def fixture_faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with the module, a mount and a device."""
+    dumps = {"connection": [connection(), responder()], "listener": [{"id": 1, "address": PEER, "is_listening": 1}],
+             "disconnect": [{"id": 1, "connection": 3, "role": "requester", "remote": PEER, "time": 1_800_000_000,
+                             "age": 61, "reason": "queue pair", "detail": ""}]}
+    event = {"happening": "connected", "connection": 3, "role": "requester", "remote": PEER}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(family, "module", lambda: MODULE)
+    monkeypatch.setattr(family, "dump", lambda kind: dumps[kind])
+    monkeypatch.setattr(family, "events", lambda: iter([{}, event, {}]))
+    monkeypatch.setattr(machine, "kernels", lambda: {"6.12": True})
+    monkeypatch.setattr(machine, "devices", lambda: [
+        {"device": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0", "registers": True}])
+    monkeypatch.setattr(machine, "mounts", lambda _: [{"device": "10.1.1.1:/a", "path": "/mnt", "connections": 1}])
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
+    """Its exit status."""
+    monkeypatch.setattr("sys.argv", ["rpcordmactl", *words.split()])
+    return command.main()
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words", ["status", "connections", "disconnects", "monitor", "latency", "metrics", "report"])
+def test_the_manual_describes_the_json(words: str, monkeypatch: pytest.MonkeyPatch,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
+    """Every name, but for those that uapi/rpcordma.yaml has."""
+    assert run_main(monkeypatch, f"-j {words}") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said.pop("format") == command.FORMAT
+    manual = (TOP / "Documentation/rpcordmactl.8").read_text()
+    part = re.search(rf"^\.Sh JSON$.*?^\.It Cm {words}$(.*?)^\.(?:It|El)", manual, re.M | re.S)
+    assert part
+    described = set(re.findall(r"Sq (\w+)", part[1]))
+    of_event = {name.replace("-", "_") for name in records.ATTRIBUTES["event"]}
+    assert said.keys() <= described | (of_event if words == "monitor" else set())
+    for own in ("latencies", "devices", "mounts"):
+        for record_ in said.get(own, []):
+            assert record_.keys() <= described
+            assert all(interval.keys() <= described for interval in record_.get("intervals", []))
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words, said", [
+    ("status", "connections  1 requester connected, 1 responder connecting"),
+    ("connections show 3", "queue_pair       17"), ("connections -s", "receives 100"),
+    ("latency 3", "connection 3, requester, 10.1.1.1:20049: replies 100"),
+    ("latency 4", "connection 4, responder, [fe80::1%eth0]:1023: no Reply yet"),
+    ("disconnects", "queue pair"), ("monitor", "connected  requester  3  10.1.1.1:20049"),
+    ("metrics", "# EOF"), ("report", "look at it before you send it")])
+def test_commands_for_people(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
+                             capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of them, without colours in a pipe."""
+    assert run_main(monkeypatch, words) == 0
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert "\033" not in shown
+
+
+@pytest.mark.usefixtures("faked")
+def test_failures_have_status_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """And say why."""
+    assert run_main(monkeypatch, "connections show 99") == 1
+    assert "there is no connection 99" in capsys.readouterr().err
+    assert [run_main(monkeypatch, "report a.tar.gz") for _ in range(2)] == [0, 1]
+    assert "a.tar.gz: File exists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words, said", [
