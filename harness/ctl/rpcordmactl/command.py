@@ -88,6 +88,8 @@ def show_latency(options: argparse.Namespace) -> None:
     found = chosen(family.dump("connection"), options.id)
     if options.json:
         return print_json(options, latencies=[latency.summary(connection) for connection in found])
+    if not found:
+        show(options, "no connection")
     for connection in found:
         text = "\n".join(filter(None, (latency.one_line(connection), latency.drawn(connection))))
         show(options, f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
