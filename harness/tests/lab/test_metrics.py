@@ -11,9 +11,9 @@ import pytest
 from ctl.rpcordmactl import metrics
 from ctl.rpcordmactl.records import Address, Record
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
-from test_rpcordmactl import MODULE, connection, responder
+from test_rpcordmactl import MODULE, TOP, connection, responder
 
-DASHBOARD = Path(__file__).resolve().parents[3] / "Documentation/grafana/rpcordma.json"
+DASHBOARD = TOP / "Documentation/grafana/rpcordma.json"
 # Of what Grafana puts into queries.
 VARIABLES = {"$__rate_interval": "5m", "$instance": ".*", "$role": ".*", "$device": ".*"}
 # Labels that Prometheus adds.
@@ -33,7 +33,7 @@ def everything() -> metrics.Collector:
 
 def promtool(*words: str, stdin: str | None = None) -> str:
     """What it says where it has nothing to object to."""
-    done = subprocess.run(["promtool", *words], input=stdin, capture_output=True, text=True, check=False)
+    done = subprocess.run([TOP / "scripts/promtool", *words], input=stdin, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 
