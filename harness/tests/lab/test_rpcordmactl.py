@@ -182,6 +182,19 @@ def test_mounts_over_rdma() -> None:
     assert machine.mounts(stats) == [{"device": "10.1.1.1:/a", "path": "/mnt", "connections": 2}]
 
 
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What "rdma" of iproute2 says of links and of devices, which not all say what they can do; and without it."""
+    said = {("rdma", "-j", "link"): '[{"ifname": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0"},'
+                                    ' {"ifname": "old0", "port": 2, "state": "DOWN"}, {"ifname": "ib0", "port": 1}]',
+            ("rdma", "-j", "-d", "dev"): '[{"ifname": "rxe0", "caps": ["MEM_MGT_EXTENSIONS", "SRQ_RESIZE"]},'
+                                         ' {"ifname": "old0", "caps": ["SRQ_RESIZE"]}]'}
+    monkeypatch.setattr(machine, "output_of", lambda *command_: said.get(command_))
+    assert [(device["device"], device["netdev"], device["registers"]) for device in machine.devices()] == [
+        ("rxe0", "eth0", True), ("old0", "", False), ("ib0", "", True)]
+    said.clear()
+    assert machine.devices() == []
+
+
 @pytest.mark.parametrize("number, kind", [(2, NotLoaded), (1, NotPermitted), (13, NotPermitted), (12, Failure)])
 def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
     """What the kernel says, as what is to be done."""
