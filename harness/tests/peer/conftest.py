@@ -32,7 +32,9 @@ TEST_DEVICES = os.environ.get("RPCORDMA_TEST_DEVICES", "").split()
 MACHINES = [f"test-{device}" for device in TEST_DEVICES] or [
     f"linux{series}" for series in os.environ.get("KERNELS", "7.3 6.12").split()]
 TRANSPORT = os.environ.get("RPCORDMA_TRANSPORT", OURS)
-LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}"
+LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}{SIDE_BY_SIDE and '-' + SIDE_BY_SIDE}"
+# Side by side, a kernel's clients are tested in a machine of their own: the cases wait more than they work.
+PARTS = ("client", "rest") if SIDE_BY_SIDE else ("all",)
 KERNEL_LOG_LINES = 80
 # What the module traces of connections that it ends: in a buffer of its own, so that the tests can use the other.
 LOST_CONNECTIONS = "/sys/kernel/tracing/instances/lost-connections"
@@ -48,7 +50,14 @@ def pytest_configure() -> None:
 
 def pytest_itemcollected(item: pytest.Function) -> None:
     """Keeps a machine's tests together where they run side by side."""
-    item.add_marker(pytest.mark.xdist_group(item.callspec.params["machine"]))
+    part = item.callspec.params.get("part", "client" if item.originalname == "test_client" else "rest")
+    item.add_marker(pytest.mark.xdist_group(f"{item.callspec.params['machine']}-{part}"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs what asks for a part in each of a kernel's machines."""
+    if "part" in metafunc.fixturenames:
+        metafunc.parametrize("part", PARTS)
 
 
 @functools.cache

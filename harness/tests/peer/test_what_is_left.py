@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is left when the other tests are over: this file is the last."""
 
+import pytest
+
 from lab.solo import Solo
 
 
+@pytest.mark.usefixtures("part")
 def test_the_module_leaves_nothing_behind(solo: Solo) -> None:
     """It can be unloaded, says that it has lost nothing, and the device holds nothing of it."""
     solo.unload_transport()
