@@ -174,6 +174,13 @@ def test_warnings(changes: dict[str, Any], warning: str) -> None:
     assert said.startswith(warning)
 
 
+def test_a_module_that_was_loaded_by_hand() -> None:
+    """Is there, though no kernel has it where modprobe looks."""
+    shown = status.text({"in_tree_loaded": False, "module": MODULE, "kernels": {"6.12": False}, "devices": [],
+                         "mounts": [], "listeners": [], "connections": [], "disconnects": []})
+    assert "6.12: has the module loaded by hand, not installed\n" in shown
+
+
 def test_mounts_over_rdma() -> None:
     """Not those over TCP."""
     stats = ("device 10.1.1.1:/a mounted on /mnt with fstype nfs4 statvers=1.1\n\txprt:\trdma 0 0\n\txprt:\trdma 0 0\n"
@@ -266,6 +273,9 @@ def test_the_manual_names_each_command_and_option() -> None:
             assert f"Fl {option[1:]}" in manual, option
 
 
+LOST = ", connection 3, requester, 10.1.1.1:20049, after 1m1s: queue pair\n"
+
+
 @pytest.fixture(name="faked")
 def fixture_faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine with the module, a mount and a device."""
@@ -277,7 +287,7 @@ def fixture_faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(family, "module", lambda: MODULE)
     monkeypatch.setattr(family, "dump", lambda kind: dumps[kind])
     monkeypatch.setattr(family, "events", lambda: iter([{}, event, {}]))
-    monkeypatch.setattr(machine, "kernels", lambda: {"6.12": True})
+    monkeypatch.setattr(machine, "kernels", lambda: {"6.12": True, "6.13": False})
     monkeypatch.setattr(machine, "devices", lambda: [
         {"device": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0", "registers": True}])
     monkeypatch.setattr(machine, "mounts", lambda _: [{"device": "10.1.1.1:/a", "path": "/mnt", "connections": 1}])
@@ -312,6 +322,7 @@ def test_the_manual_describes_the_json(words: str, monkeypatch: pytest.MonkeyPat
 @pytest.mark.usefixtures("faked")
 @pytest.mark.parametrize("words, said", [
     ("status", "connections  1 requester connected, 1 responder connecting"),
+    ("status", "kernel       6.12: has the module\nkernel       6.13: lacks the module\n"), ("status", LOST),
     ("connections show 3", "queue_pair       17"), ("connections -s", "receives 100"),
     ("latency 3", "connection 3, requester, 10.1.1.1:20049: replies 100"),
     ("latency 4", "connection 4, responder, [fe80::1%eth0]:1023: no Reply yet"),
