@@ -3,7 +3,6 @@
 
 import argparse
 import json
-import os
 import signal
 import sys
 import time
@@ -189,6 +188,4 @@ def main() -> int:
     except Failure as failure:
         print(f"rpcordmactl: {failure}", file=sys.stderr)
         return failure.status
-    except KeyboardInterrupt:
-        os._exit(128 + signal.SIGINT)
     return 0

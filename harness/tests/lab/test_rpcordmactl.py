@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What rpcordmactl makes of the netlink family's records, without the module."""
 
+import fcntl
 import json
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -363,6 +365,19 @@ def test_without_the_module(words: str) -> None:
     done = subprocess.run([PROGRAM, *words.split()], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert "modprobe rpcordma" in done.stderr
+
+
+def test_ctrl_c_needs_no_traceback() -> None:
+    """Not even while the program is loaded, of which it tells more than there is room for in the pipe."""
+    with subprocess.Popen(["/usr/bin/python3", "-B", "-X", "importtime", PROGRAM, "--help"], bufsize=0,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as program:
+        assert program.stderr
+        fcntl.fcntl(program.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        while b"pyroute2" not in program.stderr.readline():
+            pass
+        program.send_signal(signal.SIGINT)
+        assert b"Traceback" not in program.stderr.read()
+    assert program.returncode == -signal.SIGINT
 
 
 RED, GREEN, YELLOW, PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
