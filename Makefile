@@ -48,8 +48,10 @@ install: all
 uninstall:
 	@scripts/install uninstall '$(KVER)'
 
-## make install-peer      the conformance tester, its cases, man pages and completion for bash (PREFIX=/usr/local, DESTDIR=)
+## make install-peer      the conformance tester, its cases, man pages and completions (PREFIX=/usr/local, DESTDIR=)
 PREFIX ?= /usr/local
+# Debian's packages have another one.
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 peer-data := $(PREFIX)/share/rpcordma-peer
 install-peer:
 	@$(MAKE) --no-print-directory -C harness/peer CASES='$(peer-data)/cases'
@@ -59,14 +61,16 @@ install-peer:
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5
 	install -D -m 644 harness/peer/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordma-peer'
+	install -D -m 644 harness/peer/completion.zsh '$(DESTDIR)$(ZSH_COMPLETIONS)/_rpcordma-peer'
 
-## make install-ctl       rpcordmactl, its man page and completion for bash (PREFIX=/usr/local, DESTDIR=)
+## make install-ctl       rpcordmactl, its man page and completions (PREFIX=/usr/local, DESTDIR=)
 install-ctl:
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/rpcordmactl/rpcordmactl' harness/ctl/rpcordmactl/*.py
 	install -D -t '$(DESTDIR)$(PREFIX)/bin' scripts/rpcordmactl
 	sed -i 's|^PACKAGE = .*|PACKAGE = "$(PREFIX)/share/rpcordmactl"|' '$(DESTDIR)$(PREFIX)/bin/rpcordmactl'
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man8' Documentation/rpcordmactl.8
 	install -D -m 644 harness/ctl/completion.bash '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/rpcordmactl'
+	install -D -m 644 harness/ctl/completion.zsh '$(DESTDIR)$(ZSH_COMPLETIONS)/_rpcordmactl'
 
 ## make package           the Debian packages, in clean roots of Debian 12 and 13, into build/packages/RELEASE
 package:

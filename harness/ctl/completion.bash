@@ -21,6 +21,9 @@ _rpcordmactl() {
 		return
 	fi
 	case $subcommand:$previous in
+	*:--color)
+		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$word")
+		;;
 	connections:show | latency:*)
 		mapfile -t COMPREPLY < <(compgen -W "$("$program" -j connections 2>/dev/null |
 			grep -oE '"id": [0-9]+' | grep -oE '[0-9]+')" -- "$word")

@@ -3,14 +3,13 @@
 
 import argparse
 import json
-import os
 import signal
 import sys
 import time
 from pathlib import Path
 from typing import Any, Callable
 
-from . import connections, family, latency, metrics, report, status
+from . import colours, connections, family, latency, metrics, report, status
 from .errors import Failure
 from .records import Record, as_json
 
@@ -25,6 +24,11 @@ EPILOG = """exit status: 0 done, 1 failed, 2 wrong command line, 3 the module is
 def print_json(options: argparse.Namespace, **values: Any) -> None:
     """One object, on a line of its own unless it is to be pretty."""
     print(json.dumps({"format": FORMAT, **values}, indent=2 if options.pretty else None, default=as_json), flush=True)
+
+
+def show(options: argparse.Namespace, text: str) -> None:
+    """For people."""
+    print(colours.painted(text) if colours.are_wanted(options.color) else text, flush=True)
 
 
 def chosen(records: list[Record], number: int | None) -> list[Record]:
@@ -43,7 +47,7 @@ def show_status(options: argparse.Namespace) -> None:
     if options.json:
         print_json(options, **found, warnings=list(status.warnings(found)))
     else:
-        print(status.text(found))
+        show(options, status.text(found))
 
 
 def show_connections(options: argparse.Namespace) -> None:
@@ -63,10 +67,10 @@ def look_at_connections(options: argparse.Namespace) -> None:
     if options.json:
         print_json(options, connections=found)
     elif options.id is None:
-        print(connections.overview(found, options.statistics), flush=True)
+        show(options, connections.overview(found, options.statistics))
     else:
         own = [record for record in family.dump("disconnect") if record["connection"] == options.id]
-        print(connections.details(found[0], own), flush=True)
+        show(options, connections.details(found[0], own))
 
 
 def show_disconnects(options: argparse.Namespace) -> None:
@@ -75,7 +79,7 @@ def show_disconnects(options: argparse.Namespace) -> None:
     if options.json:
         print_json(options, disconnects=found)
     else:
-        print(connections.disconnected(found))
+        show(options, connections.disconnected(found))
 
 
 def show_latency(options: argparse.Namespace) -> None:
@@ -83,9 +87,11 @@ def show_latency(options: argparse.Namespace) -> None:
     found = chosen(family.dump("connection"), options.id)
     if options.json:
         return print_json(options, latencies=[latency.summary(connection) for connection in found])
+    if not found:
+        show(options, "no connection")
     for connection in found:
         text = "\n".join(filter(None, (latency.one_line(connection), latency.drawn(connection))))
-        print(f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
+        show(options, f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
 
 
 def monitor(options: argparse.Namespace) -> None:
@@ -101,7 +107,7 @@ def monitor(options: argparse.Namespace) -> None:
             print_json(options, time=now, **event)
         else:
             clock = f"{time.strftime('%H:%M:%S', time.localtime(now))}.{int(now * 1000) % 1000:03}"
-            print(f"{clock}  {connections.event(event)}", flush=True)
+            show(options, f"{clock}  {connections.event(event)}")
 
 
 def show_metrics(options: argparse.Namespace) -> None:
@@ -139,6 +145,8 @@ def parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     common.add_argument("-j", "--json", action="store_true", help="print JSON")
     common.add_argument("-p", "--pretty", action="store_true", help="with -j: indent it")
+    common.add_argument("--color", choices=("auto", "always", "never"), metavar="WHEN",
+                        help="auto, always, or never: colours; auto, which is usual, has them on terminals alone")
     whole = argparse.ArgumentParser(prog="rpcordmactl", description=DESCRIPTION, epilog=EPILOG, parents=[common],
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = whole.add_subparsers(metavar="command", required=True)
@@ -173,13 +181,11 @@ def main() -> int:
     """Returns the exit status."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     options = parser().parse_args()
-    for name in ("json", "pretty"):
-        setattr(options, name, getattr(options, name, False))
+    for name, usual in (("json", False), ("pretty", False), ("color", "auto")):
+        setattr(options, name, getattr(options, name, usual))
     try:
         options.action(options)
     except Failure as failure:
         print(f"rpcordmactl: {failure}", file=sys.stderr)
         return failure.status
-    except KeyboardInterrupt:
-        os._exit(128 + signal.SIGINT)
     return 0

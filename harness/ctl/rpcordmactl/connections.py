@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Connections and disconnects, as text."""
 
-import time
 from typing import Any
 
 from . import latency
 from .metrics import COUNTERS
 from .records import Record
-from .text import age, pairs, table
+from .text import age, moment, pairs, table
 
 TITLES = ("ID", "ROLE", "STATE", "REMOTE", "LINK", "LQPN", "VERSION", "CREDITS", "THRESHOLDS", "AGE")
 RIGHT = frozenset({0})
@@ -55,7 +54,7 @@ def details(connection: Record, disconnects: list[Record]) -> str:
 
 def disconnected(disconnects: list[Record]) -> str:
     """The table of disconnects."""
-    rows = [[time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record["time"])), record["connection"], record["role"],
+    rows = [[moment(record["time"]), record["connection"], record["role"],
              record["remote"], age(record["age"]), reason(record)] for record in disconnects]
     return table(("TIME", "ID", "ROLE", "REMOTE", "AGE", "REASON"), rows, frozenset({1}))
 

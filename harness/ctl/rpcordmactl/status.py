@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Iterator
 
 from . import family, machine
+from .connections import reason
 from .errors import Failure, NotLoaded
 from .records import Record
-from .text import age, pairs
+from .text import age, moment, pairs
 
 # Both directions of a requester's connection: what the peer takes, and what this machine is set to.
 THRESHOLDS = (("call_threshold", "max_inline_write"), ("reply_threshold", "max_inline_read"))
@@ -77,8 +78,15 @@ def listening(listeners: list[Record]) -> str:
 
 def lost(disconnect: Record) -> str:
     """The last disconnect of all."""
-    detail = f" ({disconnect['detail']})" if disconnect.get("detail") else ""
-    return f"{disconnect['remote']} {disconnect['role']} after {age(disconnect['age'])}: {disconnect['reason']}{detail}"
+    return (f"{moment(disconnect['time'])}, connection {disconnect['connection']}, {disconnect['role']}, "
+            f"{disconnect['remote']}, after {age(disconnect['age'])}: {reason(disconnect)}")
+
+
+def kernel(release: str, is_there: bool, running: str | None) -> str:
+    """Whether it has the module. What was loaded by hand need not be where modprobe looks."""
+    if is_there or release != running:
+        return f"{release}: {'has' if is_there else 'lacks'} the module"
+    return f"{release}: has the module loaded by hand, not installed"
 
 
 def shown(value: Any, words: Any) -> Any:
@@ -90,7 +98,7 @@ def text(status: Record) -> str:
     """For people."""
     module = status["module"]
     lines = [("module", f"rpcordma {module['version']}, kernel {module['kernel']}" if module else "not loaded")]
-    lines += [("kernel", f"{release}: {'has' if is_there else 'lacks'} the module")
+    lines += [("kernel", kernel(release, is_there, module and module["kernel"]))
               for release, is_there in status["kernels"].items()]
     lines += [("link", f"{device['device']}/{device['port']} state {device['state']} netdev {device['netdev'] or '-'}")
               for device in status["devices"]]

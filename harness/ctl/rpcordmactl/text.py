@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables and numbers for people."""
 
+import time
 from typing import Any, Sequence
 
 
@@ -26,6 +27,11 @@ def age(seconds: int) -> str:
     while len(parts) > 1 and not parts[0][0]:
         parts.pop(0)
     return "".join(f"{number}{unit}" for number, unit in parts[:2])
+
+
+def moment(seconds: int) -> str:
+    """A time of the clock, here."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
 def pairs(record: Sequence[tuple[str, Any]], indent: str = "") -> str:

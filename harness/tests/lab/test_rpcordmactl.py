@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What rpcordmactl makes of the netlink family's records, without the module."""
 
+import fcntl
+import json
+import re
+import signal
 import socket
 import struct
 import subprocess
@@ -8,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ctl.rpcordmactl import command, connections, family, latency, machine, metrics, records, status, text
+from ctl.rpcordmactl import colours, command, connections, family, latency, machine, metrics, records, status, text
 from ctl.rpcordmactl.errors import Failure, NotLoaded, NotPermitted
 from ctl.rpcordmactl.records import Address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
 
 TOP = Path(__file__).resolve().parents[3]
+PROGRAM = f"{TOP}/scripts/rpcordmactl"
 PEER = Address("10.1.1.1", 20049)
 MODULE = {"version": "1.2", "kernel": "6.12", "max_inline_read": 16384, "max_inline_write": 16384,
           "highest_version": 2, "svc_highest_version": 1, "svc_reads": 1, "svc_receives": 2, "svc_writes": 3,
@@ -35,7 +40,7 @@ def connection(**values: Any) -> records.Record:
 def responder() -> records.Record:
     """The other end of one."""
     return {"id": 4, "role": "responder", "state": "connecting", "remote": Address("fe80::1%eth0", 1023), "receives": 5,
-            "sends": 6}
+            "sends": 6, "latency": [0] * len(LATENCY), "latency_sum": 0}
 
 
 def message(kind: str, **values: bytes) -> dict[str, Any]:
@@ -114,7 +119,7 @@ def test_statistics_follow_their_connection() -> None:
     lines = connections.overview([connection(), responder()], True).splitlines()
     assert lines[2] == "    receives 100  sends 101"
     assert lines[3].startswith("    replies 100  mean")
-    assert lines[5] == "    receives 5  sends 6"
+    assert lines[5:] == ["    receives 5  sends 6", "    no Reply yet"]
 
 
 def test_durations_and_ages() -> None:
@@ -171,6 +176,13 @@ def test_warnings(changes: dict[str, Any], warning: str) -> None:
     assert said.startswith(warning)
 
 
+def test_a_module_that_was_loaded_by_hand() -> None:
+    """Is there, though no kernel has it where modprobe looks."""
+    shown = status.text({"in_tree_loaded": False, "module": MODULE, "kernels": {"6.12": False}, "devices": [],
+                         "mounts": [], "listeners": [], "connections": [], "disconnects": []})
+    assert "6.12: has the module loaded by hand, not installed\n" in shown
+
+
 def test_mounts_over_rdma() -> None:
     """Not those over TCP."""
     stats = ("device 10.1.1.1:/a mounted on /mnt with fstype nfs4 statvers=1.1\n\txprt:\trdma 0 0\n\txprt:\trdma 0 0\n"
@@ -179,39 +191,161 @@ def test_mounts_over_rdma() -> None:
     assert machine.mounts(stats) == [{"device": "10.1.1.1:/a", "path": "/mnt", "connections": 2}]
 
 
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What "rdma" of iproute2 says of links and of devices, which not all say what they can do; and without it."""
+    said = {("rdma", "-j", "link"): '[{"ifname": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0"},'
+                                    ' {"ifname": "old0", "port": 2, "state": "DOWN"}, {"ifname": "ib0", "port": 1}]',
+            ("rdma", "-j", "-d", "dev"): '[{"ifname": "rxe0", "caps": ["MEM_MGT_EXTENSIONS", "SRQ_RESIZE"]},'
+                                         ' {"ifname": "old0", "caps": ["SRQ_RESIZE"]}]'}
+    monkeypatch.setattr(machine, "output_of", lambda *command_: said.get(command_))
+    assert [(device["device"], device["netdev"], device["registers"]) for device in machine.devices()] == [
+        ("rxe0", "eth0", True), ("old0", "", False), ("ib0", "", True)]
+    said.clear()
+    assert machine.devices() == []
+
+
 @pytest.mark.parametrize("number, kind", [(2, NotLoaded), (1, NotPermitted), (13, NotPermitted), (12, Failure)])
 def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
     """What the kernel says, as what is to be done."""
     assert type(family.failure_of(OSError(number, "text"))) is kind
 
 
-@pytest.mark.parametrize("words, offered", [
+COMPLETIONS: list[tuple[list[str], set[str]]] = [
     (["conn"], {"connections"}),
     (["-j", "m"], {"monitor", "metrics"}),
     (["connections", ""], {"show"}),
     (["connections", "--w"], {"--watch"}),
     (["metrics", "--p"], {"--pretty", "--prometheus"}),
-])
-def test_completion(words: list[str], offered: set[str]) -> None:
-    """What bash offers for the last word."""
-    shown = subprocess.run(
+    (["--color", ""], {"auto", "always", "never"}),
+]
+
+
+def offered_by_bash(*words: str) -> set[str]:
+    """For the last one."""
+    return set(subprocess.run(
         ["bash", "-c", 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
          '_rpcordmactl "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; '
-         'printf "%s\\n" "${COMPREPLY[@]}"',
-         "bash", f"{TOP}/harness/ctl/completion.bash", f"{TOP}/scripts/rpcordmactl", *words],
-        check=True, capture_output=True, text=True).stdout
-    assert set(shown.split()) == offered
+         'printf "%s\n" "${COMPREPLY[@]}"', "bash", f"{TOP}/harness/ctl/completion.bash", *words],
+        check=True, capture_output=True, text=True).stdout.split())
+
+
+def offered_by_zsh(*lines: str) -> list[set[str]]:
+    """For the end of each line."""
+    shown = subprocess.run([TOP / "harness/tests/zsh_offers", TOP / "harness/ctl/completion.zsh", "rpcordmactl"],
+                           input="\n".join(lines) + "\n", check=True, capture_output=True, text=True).stdout
+    return [set(offers.split()) for offers in shown.split("\n\n")[:-1]]
+
+
+@pytest.mark.parametrize("words, offered", COMPLETIONS)
+def test_completion(words: list[str], offered: set[str]) -> None:
+    """What bash offers."""
+    assert offered_by_bash(PROGRAM, *words) == offered
+
+
+def test_completion_in_zsh() -> None:
+    """The same."""
+    assert offered_by_zsh(*(f"{PROGRAM} {' '.join(words)}" for words, _ in COMPLETIONS)) == [
+        offered for _, offered in COMPLETIONS]
+
+
+def test_completion_of_ids(tmp_path: Path) -> None:
+    """They are those of the connections, which each shell has from another form of the list."""
+    program = tmp_path / "rpcordmactl"
+    shown = connections.overview([connection(), {**responder(), "id": 14}], False)
+    program.write_text(f"""#!/bin/sh
+case $1 in
+-j) echo '{{"connections": [{{"id": 3}}, {{"id": 14}}]}}' ;;
+--help) {PROGRAM} --help ;;
+*) echo '{shown}' ;;
+esac
+""")
+    program.chmod(0o755)
+    assert offered_by_bash(str(program), "connections", "show", "") == {"3", "14"}
+    assert offered_by_zsh(f"{program} connections show ", f"{program} latency 1") == [{"3", "14"}, {"14"}]
 
 
 def test_the_manual_names_each_command_and_option() -> None:
     """Of the help."""
     manual = (TOP / "Documentation/rpcordmactl.8").read_text()
     whole = command.parser()
-    actions, = (action for action in whole._actions if action.choices)
-    for name, parsed in actions.choices.items():
+    subcommands, = (action.choices for action in whole._actions if not action.option_strings)
+    for name, parsed in subcommands.items():
         assert f".Cm {name}" in manual
         for option in (option for action in parsed._actions for option in action.option_strings if option[:2] == "--"):
             assert f"Fl {option[1:]}" in manual, option
+
+
+LOST = ", connection 3, requester, 10.1.1.1:20049, after 1m1s: queue pair\n"
+
+
+@pytest.fixture(name="faked")
+def fixture_faked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine with the module, a mount and a device."""
+    dumps = {"connection": [connection(), responder()], "listener": [{"id": 1, "address": PEER, "is_listening": 1}],
+             "disconnect": [{"id": 1, "connection": 3, "role": "requester", "remote": PEER, "time": 1_800_000_000,
+                             "age": 61, "reason": "queue pair", "detail": ""}]}
+    event = {"happening": "connected", "connection": 3, "role": "requester", "remote": PEER}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(family, "module", lambda: MODULE)
+    monkeypatch.setattr(family, "dump", lambda kind: dumps[kind])
+    monkeypatch.setattr(family, "events", lambda: iter([{}, event, {}]))
+    monkeypatch.setattr(machine, "kernels", lambda: {"6.12": True, "6.13": False})
+    monkeypatch.setattr(machine, "devices", lambda: [
+        {"device": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0", "registers": True}])
+    monkeypatch.setattr(machine, "mounts", lambda _: [{"device": "10.1.1.1:/a", "path": "/mnt", "connections": 1}])
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
+    """Its exit status."""
+    monkeypatch.setattr("sys.argv", ["rpcordmactl", *words.split()])
+    return command.main()
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words", ["status", "connections", "disconnects", "monitor", "latency", "metrics", "report"])
+def test_the_manual_describes_the_json(words: str, monkeypatch: pytest.MonkeyPatch,
+                                       capsys: pytest.CaptureFixture[str]) -> None:
+    """Every name, but for those that uapi/rpcordma.yaml has."""
+    assert run_main(monkeypatch, f"-j {words}") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said.pop("format") == command.FORMAT
+    manual = (TOP / "Documentation/rpcordmactl.8").read_text()
+    part = re.search(rf"^\.Sh JSON$.*?^\.It Cm {words}$(.*?)^\.(?:It|El)", manual, re.M | re.S)
+    assert part
+    described = set(re.findall(r"Sq (\w+)", part[1]))
+    of_event = {name.replace("-", "_") for name in records.ATTRIBUTES["event"]}
+    assert said.keys() <= described | (of_event if words == "monitor" else set())
+    for own in ("latencies", "devices", "mounts"):
+        for record_ in said.get(own, []):
+            assert record_.keys() <= described
+            assert all(interval.keys() <= described for interval in record_.get("intervals", []))
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words, said", [
+    ("status", "connections  1 requester connected, 1 responder connecting"),
+    ("status", "kernel       6.12: has the module\nkernel       6.13: lacks the module\n"), ("status", LOST),
+    ("connections show 3", "queue_pair       17"), ("connections -s", "receives 100"),
+    ("latency 3", "connection 3, requester, 10.1.1.1:20049: replies 100"),
+    ("latency 4", "connection 4, responder, [fe80::1%eth0]:1023: no Reply yet"),
+    ("disconnects", "queue pair"), ("monitor", "connected  requester  3  10.1.1.1:20049"),
+    ("metrics", "# EOF"), ("report", "look at it before you send it")])
+def test_commands_for_people(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
+                             capsys: pytest.CaptureFixture[str]) -> None:
+    """Each of them, without colours in a pipe."""
+    assert run_main(monkeypatch, words) == 0
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert "\033" not in shown
+
+
+@pytest.mark.usefixtures("faked")
+def test_failures_have_status_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """And say why."""
+    assert run_main(monkeypatch, "connections show 99") == 1
+    assert "there is no connection 99" in capsys.readouterr().err
+    assert [run_main(monkeypatch, "report a.tar.gz") for _ in range(2)] == [0, 1]
+    assert "a.tar.gz: File exists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words, said", [
@@ -222,3 +356,64 @@ def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.Capture
         command.parser().parse_args(words)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(Path("/sys/module/rpcordma").exists(), reason="the module is loaded")
+@pytest.mark.parametrize("words", ["connections", "-j latency", "metrics", "monitor", "disconnects"])
+def test_without_the_module(words: str) -> None:
+    """There is a status for that, and the cure; and nothing on standard output."""
+    done = subprocess.run([PROGRAM, *words.split()], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "modprobe rpcordma" in done.stderr
+
+
+def test_ctrl_c_needs_no_traceback() -> None:
+    """Not even while the program is loaded, of which it tells more than there is room for in the pipe."""
+    with subprocess.Popen(["/usr/bin/python3", "-B", "-X", "importtime", PROGRAM, "--help"], bufsize=0,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as program:
+        assert program.stderr
+        fcntl.fcntl(program.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        while b"pyroute2" not in program.stderr.readline():
+            pass
+        program.send_signal(signal.SIGINT)
+        assert b"Traceback" not in program.stderr.read()
+    assert program.returncode == -signal.SIGINT
+
+
+RED, GREEN, YELLOW, PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[0m"
+
+
+@pytest.mark.parametrize("line", [
+    f"{YELLOW}warning:{PLAIN} device rxe0",
+    f"kernel       6.1.0-56-amd64: {YELLOW}lacks{PLAIN} the module",
+    f"link         rxe0/1 state {GREEN}ACTIVE{PLAIN} netdev eth0",
+    f"link         rxe0/1 state {RED}DOWN{PLAIN} netdev eth0",
+    f"listeners    0.0.0.0:20049 ({RED}lost{PLAIN}), [::]:20049",
+    f" 3  requester  {GREEN}connected{PLAIN}   10.1.1.1:20049",
+    f"14  responder  {YELLOW}ending{PLAIN}      10.1.1.1:20049",
+    f"state            {YELLOW}connecting{PLAIN}",
+    f"12:01:02.003  {GREEN}connected{PLAIN}  requester  3  10.1.1.1:20049",
+    f"12:01:02.003  {RED}disconnected{PLAIN}  requester  3  10.1.1.1:20049  connection event: disconnected",
+    "2026-11-26 03:41:46   3  responder  10.9.0.2:1023  2m21s  connection event: disconnected",
+])
+def test_colours(line: str) -> None:
+    """What is well and what is not, and nothing else."""
+    plain = re.sub(r"\033\[\d+m", "", line)
+    assert colours.painted(f"first\n{plain}\nlast") == f"first\n{line}\nlast"
+
+
+@pytest.mark.parametrize("when, terminal, environment, wanted", [
+    ("auto", True, {"TERM": "xterm"}, True),
+    ("auto", False, {"TERM": "xterm"}, False),
+    ("auto", True, {"TERM": "dumb"}, False),
+    ("auto", True, {}, False),
+    ("auto", True, {"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ("always", False, {}, True),
+    ("never", True, {"TERM": "xterm"}, False),
+])
+def test_colours_are_for_terminals(when: str, terminal: bool, environment: dict[str, str], wanted: bool,
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    """And for those who ask."""
+    monkeypatch.setattr("os.environ", environment)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    assert colours.are_wanted(when) is wanted

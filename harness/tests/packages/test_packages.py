@@ -13,6 +13,7 @@ from lab.system import System
 
 # The names by which sunrpc, rdma-core and administrators ask for the module.
 NAMES = ("rpcrdma", "rpcrdma6", "xprtrdma", "svcrdma")
+PACKAGES = ["rpcordma-dkms", "rpcordma-peer", "rpcordmactl"]
 APT = ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y", "--no-install-recommends")
 MEBIBYTES = 4
 # DKMS's own key, which it makes for the first module and keeps for others; what apt, dpkg and ldconfig keep; and what
@@ -30,6 +31,8 @@ def test_packages_follow_an_upgrade_of_the_kernel_and_leave_nothing(system: Syst
     system.run(*APT, "install", *packages(system.release))
     assert_built(system, first)
     assert "server/null\t" in system.run("rpcordma-peer", "conform", "a-server", "--list")
+    assert "exit status:" in system.run("rpcordmactl", "--help")
+    assert f"kernel  {first.release}: has the module" in system.run("rpcordmactl", "status")
     run_autopkgtest(system, first, logs / "installed")
 
     system.run(*APT, "install", *next_kernel(system))
@@ -39,11 +42,11 @@ def test_packages_follow_an_upgrade_of_the_kernel_and_leave_nothing(system: Syst
     assert_nfs_is_carried_by(OURS, system, second, logs / "upgraded")
 
     # Its configuration file stays, and does no harm.
-    system.run(*APT, "remove", "rpcordma-dkms", "rpcordma-peer")
+    system.run(*APT, "remove", *PACKAGES)
     assert (system.root / "etc/modprobe.d/rpcordma-dkms.conf").exists()
     assert_nfs_is_carried_by(STOCK, system, second, logs / "removed")
 
-    system.run(*APT, "purge", "rpcordma-dkms", "rpcordma-peer")
+    system.run(*APT, "purge", *PACKAGES)
     assert_nfs_is_carried_by(STOCK, system, second, logs / "purged")
     assert left_behind(system, before, owned, second) == []
 
@@ -52,7 +55,7 @@ def packages(release: str) -> list[str]:
     """The packages' files, as scripts/package built them."""
     built = sorted(str(path) for path in (CHECKOUT / "build" / "packages" / release).glob("*.deb")
                    if "-dbgsym_" not in path.name)
-    assert [Path(path).name.split("_")[0] for path in built] == ["rpcordma-dkms", "rpcordma-peer"]
+    assert [Path(path).name.split("_")[0] for path in built] == PACKAGES
     return built
 
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What Prometheus makes of rpcordmactl's metrics, by its promtool, and what the dashboard for Grafana asks of them."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ctl.rpcordmactl import metrics
+from ctl.rpcordmactl.records import Address, Record
+from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
+from test_rpcordmactl import MODULE, TOP, connection, responder
+
+DASHBOARD = TOP / "Documentation/grafana/rpcordma.json"
+# Of what Grafana puts into queries.
+VARIABLES = {"$__rate_interval": "5m", "$instance": ".*", "$role": ".*", "$device": ".*"}
+# Labels that Prometheus adds.
+ADDED = {"instance"}
+# How the names of counters' samples end, and of a histogram's.
+COUNTED = ("_total", "_bucket", "_count", "_sum")
+LEFT_OUT: dict[str, str] = {}
+
+
+def everything() -> metrics.Collector:
+    """Both roles, with all numbers that a connection may have."""
+    named = [*metrics.COUNTERS, *metrics.GAUGES]
+    whole: Record = {name: number for number, name in enumerate(named, 1)}
+    return metrics.Collector(MODULE, [{"address": Address("::", 20049), "is_listening": 1}],
+                             [connection(**whole), responder()])
+
+
+def promtool(*words: str, stdin: str | None = None) -> str:
+    """What it says where it has nothing to object to."""
+    done = subprocess.run([TOP / "scripts/promtool", *words], input=stdin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def samples() -> dict[str, set[str]]:
+    """The names of all samples, and the labels of each."""
+    found: dict[str, set[str]] = {}
+    for family in parse_prometheus(metrics.text(everything(), True)):
+        for sample in family.samples:
+            found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+def targets() -> list[dict[str, Any]]:
+    """Each query of the dashboard: its expression and its legend."""
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    return [target for panel in panels for target in panel.get("targets", [])]
+
+
+def query(target: dict[str, Any]) -> str:
+    """As Grafana would send it."""
+    expression: str = target["expr"]
+    for name, value in VARIABLES.items():
+        expression = expression.replace(name, value)
+    return expression
+
+
+def test_promtool_has_nothing_to_object_to() -> None:
+    """In the text format of Prometheus, which is what it checks."""
+    assert promtool("check", "metrics", stdin=metrics.text(everything(), True)) == ""
+
+
+def test_prometheus_reads_openmetrics(tmp_path: Path) -> None:
+    """All samples. Only "tsdb" of promtool reads this format, and it wants a time behind each sample."""
+    text = metrics.text(everything(), False)
+    timed = re.sub(r"^([^#].*)$", r"\1 1800000000", text, flags=re.M)
+    (tmp_path / "metrics").write_text(timed)
+    promtool("tsdb", "create-blocks-from", "openmetrics", str(tmp_path / "metrics"), str(tmp_path / "data"))
+    # It misses the log that a server would keep.
+    (tmp_path / "data/wal").mkdir()
+    dumped = promtool("tsdb", "dump", str(tmp_path / "data"))
+    assert len(re.findall(r"^\{", dumped, re.M)) == len(re.findall(r"^[^#]", text, re.M))
+
+
+def test_the_queries_of_the_dashboard_are_promql(tmp_path: Path) -> None:
+    """Each as a rule of its own."""
+    rules = [{"record": f"dashboard:{number}", "expr": query(target)} for number, target in enumerate(targets())]
+    (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    assert f"{len(rules)} rules found" in promtool("check", "rules", str(tmp_path / "rules.json"))
+
+
+def series() -> list[dict[str, str]]:
+    """The metrics of a machine whose counters count, each minute, for promtool."""
+    return [{"series": f'{name}{{instance="host"{"," if labels else ""}{labels}}}',
+             "values": f"{value}+{int(name.endswith(COUNTED))}x20"}
+            for name, labels, value in re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", metrics.text(everything(), True),
+                                                  re.M)]
+
+
+def test_each_query_of_the_dashboard_has_an_answer(tmp_path: Path) -> None:
+    """Prometheus evaluates them."""
+    tests = [{"expr": f"count({query(target)}) > bool 0", "eval_time": "10m",
+              "exp_samples": [{"labels": "{}", "value": 1}]} for target in targets()]
+    (tmp_path / "test.json").write_text(json.dumps({"evaluation_interval": "1m", "tests": [
+        {"interval": "1m", "input_series": series(), "promql_expr_test": tests}]}))
+    promtool("test", "rules", str(tmp_path / "test.json"))
+
+
+@pytest.mark.parametrize("target", targets(), ids=lambda target: re.search(r"rpcordma_\w+", target["expr"])[0])
+def test_labels_of_the_dashboard_exist(target: dict[str, Any]) -> None:
+    """A matcher of all values would also match a label that is not there."""
+    there = samples()
+    labels = ADDED.union(*(there[name] for name in re.findall(r"rpcordma_\w+", target["expr"])))
+    for name, selector in re.findall(r"(rpcordma_\w+)\{(.*?)\}", target["expr"]):
+        assert set(re.findall(r"(\w+)=", selector)) <= there[name] | ADDED
+    grouped = re.search(r"by \((.*?)\)", target["expr"])
+    if grouped:
+        assert set(grouped[1].split(", ")) <= labels
+        labels = set(grouped[1].split(", "))
+    assert set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])) <= labels
+
+
+def test_variables_of_the_dashboard_exist() -> None:
+    """Each is asked of a metric with the label."""
+    there = samples()
+    asked = [re.fullmatch(r"label_values\((\w+)(?:\{.*\})?, (\w+)\)", variable["definition"])
+             for variable in json.loads(DASHBOARD.read_text())["templating"]["list"] if variable["type"] == "query"]
+    assert all(found and found[2] in there[found[1]] | ADDED for found in asked)
+    assert {f"${found[2]}" for found in asked if found} <= VARIABLES.keys()
+
+
+def test_the_dashboard_shows_each_metric() -> None:
+    """But for those that are left out, each for a reason."""
+    shown = {name for target in targets() for name in re.findall(r"rpcordma_\w+", target["expr"])}
+    assert shown == samples().keys() - LEFT_OUT.keys()
