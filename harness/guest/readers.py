@@ -4,8 +4,8 @@
     readers.py FILE READERS
 
 Each reads 4 KiB at a time, somewhere in the file and past all caches. All begin at once, because a thread is slow to
-start beside those that read. Prints "all read" when each has read something,
-"all wait" when none has for two seconds, and "all go on" when each has again: none is forgotten for the others.
+start beside those that read. Prints "all read" when each has read something, "all wait" when none has for two seconds,
+and "all go on" when each has again: none is forgotten for the others.
 """
 
 import mmap

@@ -76,7 +76,6 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         # From an empty page: otherwise a URL with the same file and another fragment loads nothing.
         self._load("about:blank")
-        self.events.clear()
         self._load(url)
 
     def evaluate(self, expression: str) -> Any:

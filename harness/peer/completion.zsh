@@ -8,7 +8,7 @@ _rpcordma_peer_cases() {
 	local -a cases
 	cases=(must should may says hostile ${(f)"$({
 		"$program" conform --listen --list
-		"$program" conform server --list
+		"$program" conform --list
 	} 2>/dev/null | awk -F '\t' '/^[^ ]+\/[^ ]/ { print $1 ":" $4 }')"})
 	_describe case cases
 }

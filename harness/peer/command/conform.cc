@@ -451,9 +451,9 @@ void list(const std::vector<Case> &cases)
 
 void conform(const Options &options)
 {
-	// A list needs nobody to test: it is that of the cases for servers then.
-	const bool names_whom = options.listen == options.server.empty();
-	if (!names_whom && (options.listen || !options.list))
+	// The list of cases for servers needs none.
+	const bool needs_server = !options.listen && !options.list;
+	if (options.server.empty() ? needs_server : options.listen)
 		throw CLI::ValidationError("conform", "names a SERVER to test, or says --listen to test a client");
 	const std::vector<Case> cases = wanted_cases(options, options.listen ? Tested::client : Tested::server);
 	if (options.list)
