@@ -8,6 +8,7 @@ much is run:
     CELLS=usual                          with FULL=1, the cells of a run without it
     RESUME=1                             only what has not passed yet; with FULL=1, at full count
     KERNELS="6.12 7.3"                   all pairs of these kernels
+    UNTIL=SECONDS                        tests that have not begun by then, since 1970, are left out
     SYSTEM=13                            guests with the user space of that Debian release
     RPCORDMA_CLIENT_TRANSPORT=stock      the kernel's own module in the place of ours in clients,
     RPCORDMA_SERVER_TRANSPORT=stock      in servers, to try the tests
@@ -39,17 +40,21 @@ CLIENT_TRANSPORT = os.environ.get("RPCORDMA_CLIENT_TRANSPORT", OURS)
 SERVER_TRANSPORT = os.environ.get("RPCORDMA_SERVER_TRANSPORT", OURS)
 STARTED = time.strftime("%Y%m%d-%H%M%S")
 LOG_DIRECTORY = LOGS / f"check-{STARTED}{SIDE_BY_SIDE and '-' + SIDE_BY_SIDE}"
+UNTIL = int(os.environ.get("UNTIL", "0"))
+TIME_IS_OVER = "the time for this run is over"
 # How many tests have passed already.
 LEFT_OUT = pytest.StashKey[int]()
 
 VERSIONS = ("3", "4.0", "4.1", "4.2")
-KERNELS = tuple(os.environ.get("KERNELS", "").split()) or usual_series()
-# Server and client. The pair of most heavy tests comes last, so that they run in the boot that its smoke test used.
+ASKED_FOR = tuple(os.environ.get("KERNELS", "").split())
+KERNELS = ASKED_FOR or usual_series()
+EVERY_PAIR = EVERY_CELL or bool(ASKED_FOR)
+# Server and client. The pair of most heavy tests comes first: where time runs out, the others are left out.
 # A kernel meets the others where every cell is run, or where one asks for these kernels.
-NATIVE_PAIRS = tuple((server, client) for client, server in product(KERNELS, KERNELS)
-                     if EVERY_CELL or os.environ.get("KERNELS") or server == client)
-ABROAD = () if os.environ.get("KERNELS") else foreign_pairs()
-PAIRS = ABROAD + NATIVE_PAIRS
+NATIVE_PAIRS = tuple((server, client) for client, server in product(reversed(KERNELS), reversed(KERNELS))
+                     if EVERY_PAIR or server == client)
+ABROAD = () if ASKED_FOR else foreign_pairs()
+PAIRS = NATIVE_PAIRS + ABROAD
 # The client's transport and the server's, in the order in which each pair of kernels uses them: one
 # machine changes at a time.
 TRANSPORTS = ((OURS, STOCK), (OURS, OURS), (STOCK, OURS))
@@ -90,7 +95,8 @@ def pytest_configure(config: pytest.Config) -> None:
                                        "or both; without, about every transport")
     config.addinivalue_line("markers", "each_side: without FULL=1 it runs once for each side that "
                                        "it is about; else those about both run once, both ours")
-    config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1")
+    config.addinivalue_line("markers", "every_cell: runs in every cell even without FULL=1, with the first kernels "
+                                       "in each NFS version, and with the others in the first and the last")
     config.addinivalue_line("markers", "abroad: without FULL=1 it runs once more, with machines of another kind")
     config.addinivalue_line("markers", "once_per_pair: is not about an NFS version")
     config.addinivalue_line("markers", "versions(*names): the NFS versions that it is about; "
@@ -125,11 +131,12 @@ def cells_of(test: pytest.Function | pytest.Metafunc) -> list[Cell]:
     if not EVERY_CELL and node.get_closest_marker("abroad"):
         once_more = [Cell(server, client, OURS, OURS, versions[-1]) for server, client in ABROAD]
     if not EVERY_CELL and not node.get_closest_marker("every_cell"):
-        pairs, versions = pairs[-1:], versions[-1:]
+        pairs, versions = pairs[:1], versions[-1:]
         sides = about if len(about) == 1 or node.get_closest_marker("each_side") else BOTH
         transports = [ABOUT[side][0] for side in sides]
     return once_more + [Cell(server, client, *transport, version)
-                        for (server, client), transport, version in product(pairs, transports, versions)]
+                        for (server, client), transport, version in product(pairs, transports, versions)
+                        if EVERY_PAIR or (server, client) == pairs[0] or version in (versions[0], versions[-1])]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -184,6 +191,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and session.config.stash.get(LEFT_OUT, 0):
         session.exitstatus = pytest.ExitCode.OK
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Leaves out what has not begun when the time is over."""
+    if UNTIL and time.time() > UNTIL:
+        pytest.skip(TIME_IS_OVER)
 
 
 # Fixtures
