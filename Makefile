@@ -82,7 +82,7 @@ demo:
 	@scripts/setup build lab
 	@scripts/demo
 
-## make check             check-unit, -install, -build, -peer, -nfs, -kunit and -bench, then one summary (FULL=1: at full count)
+## make check             check-unit, -install, -build, -peer, -kunit, -nfs and -bench, then one summary (FULL=1: at full count)
 check:
 	@scripts/setup build lab unit peer kernel root $(browser)
 	@scripts/check
