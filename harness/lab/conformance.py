@@ -191,16 +191,20 @@ def arguments_of(solo: Solo, side: str) -> list[str]:
     """What "conform" is told."""
     if side == "server":
         return [f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs"]
-    work = "; ".join(mount_and_run(version, solo.ADDRESS) for version in ("3", "4.1"))
+    return client_arguments(solo, "; ".join(mount_and_run(version, solo.ADDRESS) for version in ("3", "4.1")))
+
+
+def client_arguments(solo: Solo, work: str) -> list[str]:
+    """The same for clients, which these commands in the machine are."""
     return ["--listen", "--host", solo.ADDRESS, "--port", str(PEER_PORT),
             "--mount-port", str(PEER_MOUNT_PORT), "--exec",
             f"mkdir -p /mnt/peer; echo {SLOTS} >/proc/sys/sunrpc/rdma_slot_table_entries; {work}"]
 
 
-def mount_and_run(version: str, address: str) -> str:
-    """What has the kernel's client do its part over one version of NFS."""
+def mount_and_run(version: str, address: str, last: str = "true") -> str:
+    """What has the kernel's client do its part over one version of NFS, and this command before it unmounts."""
     options = f"vers={version},proto=rdma,port={PEER_PORT},timeo=50,retrans=2"
     if version == "3":
         options += f",mountproto=tcp,mountport={PEER_MOUNT_PORT},nolock"
     return (f"mount -t nfs -o {options} {address}:/ /mnt/peer && sh /mnt/peer/run {version}; "
-            "umount /mnt/peer")
+            f"{last}; umount /mnt/peer")

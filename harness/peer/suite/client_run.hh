@@ -120,9 +120,6 @@ class Suite {
 	// serve MILLISECONDS: for what shall not come, which nothing tells
 	void serve_for(Clock::duration time);
 
-	// pause MILLISECONDS: without serving
-	static void pause(Clock::duration time);
-
 	// on OPERATION [times N] [beside] [anywhere]   holds the next Calls of that operation on a file of the case
 	// on connect                                   holds the next connection request
 	void await(const Words &words);

@@ -128,14 +128,6 @@ void Suite::perform(const Step &step)
 		throw ScriptError("'" + verb + "' is no step of a case for clients");
 }
 
-// Serves nobody meanwhile.
-void Suite::pause(Clock::duration time)
-{
-	const Deadline end = Clock::now() + time;
-	while (Clock::now() < end)
-		wait_for_any({}, end);
-}
-
 void Suite::conclude()
 {
 	expectation_ = "a client in order";

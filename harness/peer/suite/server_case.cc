@@ -63,6 +63,8 @@ void Run::take(const Step &step)
 		link().connection->disconnect();
 	else if (verb == "vanish")
 		link().connection->vanish();
+	else if (verb == "pause")
+		pause(std::chrono::milliseconds(evaluate(words.at(1), {})));
 	else
 		throw ScriptError("'" + verb + "' is no step of a case for servers");
 }

@@ -154,4 +154,11 @@ void wait_for_any(const std::vector<int> &descriptors, Deadline deadline)
 	throw_if_interrupted();
 }
 
+void pause(Clock::duration time)
+{
+	const Deadline end = Clock::now() + time;
+	while (Clock::now() < end)
+		wait_for_any({}, end);
+}
+
 } // namespace peer

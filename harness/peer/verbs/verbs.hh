@@ -235,4 +235,7 @@ class Listener {
 /// and a signal came.
 void wait_for_any(const std::vector<int> &descriptors, Deadline deadline);
 
+/// Does nothing for that time. Throws as wait_for_any() does.
+void pause(Clock::duration time);
+
 } // namespace peer
