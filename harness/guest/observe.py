@@ -4,7 +4,7 @@
     observe.py FILE...            prints all of its records, and files that were the same before and after, as JSON
     observe.py --until FILE       dumps the connections over and over until the file is there, and prints what came
 
-Messages are received in parts of 4 KiB, which a few connections fit.
+Messages are received in parts of 8 KiB, which a few connections fit.
 """
 
 import json
@@ -24,9 +24,9 @@ NLMSG_ERROR, NLMSG_DONE = 2, 3
 NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
 GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 16, 3, 1, 2
 NLA_TYPE_MASK = 0x3fff
-PART = 4096
+PART = 8192
 ATTEMPTS = 50
-FORMATS = {"u64": "=Q", "string": "", "binary": "", "pad": ""}
+FORMATS = {"u64": "=Q", "string": "", "binary": "", "nest": "", "pad": ""}
 
 
 def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from expectations import eventually, mounted
+from expectations import eventually, live_objects, mounted
 from workloads import QUEUE_PAIR_FATAL, TRACE, guest_python, queue_pair_events, sysctl, traced, verified_io
 
 from lab import Guest, Pair, Process
@@ -116,6 +116,36 @@ def assert_both_ends(before: Record, responder: Record, requester: Record) -> No
     assert requester["credits_in_use"] == responder["credits_in_use"] == 0
 
 
+def assert_traffic(responder: Record, requester: Record) -> None:
+    """What one end of a connection has sent, the other has received: neither has seen another connection."""
+    for mine, its in (("inline_sent", "inline_received"), ("inline_received", "inline_sent"),
+                      ("read_chunks", "read_chunks"), ("read_chunk_bytes", "read_chunk_bytes"),
+                      ("write_chunk_bytes", "write_chunk_bytes"), ("reply_chunk_bytes", "reply_chunk_bytes"),
+                      ("remote_invalidations", "remote_invalidations"), ("reverse_calls", "reverse_calls"),
+                      ("reverse_replies", "reverse_replies")):
+        assert requester[mine] == responder[its], mine
+    assert requester["read_chunk_bytes"] >= 1 << 19 and requester["write_chunk_bytes"] >= 1 << 19
+    assert 0 < responder["write_chunks"] <= requester["write_chunks"]
+    assert requester["reply_bytes"] == requester["write_chunk_bytes"] + requester["reply_chunk_bytes"]
+    assert min(requester["inline_sent"], requester["inline_received"], requester["remote_invalidations"]) > 0
+    assert requester["reverse_credits_in_use"] == responder["reverse_credits_in_use"] == 0
+    assert (requester["private_data"], requester["peer_send_size"], requester["peer_receive_size"],
+            requester["peer_remote_invalidation"]) == (1, 16384, 16384, 1)
+    assert (responder["private_data"], responder["peer_send_size"], responder["peer_receive_size"],
+            responder["peer_remote_invalidation"]) == (1, 8192, 16384, 1)
+
+
+def assert_memory(guest: Guest, connection: Record) -> None:
+    """Of the only connection of a guest, whose messages have up to 16 KiB one way and 8 KiB the other."""
+    live = live_objects(guest)
+    sizes = {"receive": 16384, "send": 8192} if connection["role"] == "requester" else {"receive": 8192, "send": 16384}
+    for kind, size in sizes.items():
+        assert connection[f"{kind}_memory"] == live[f"{kind}_buffers"] * size, kind
+    registrations = live["registrations"]
+    assert (connection["registration_memory"] > 0) == (registrations > 0)
+    assert registrations == 0 or connection["registration_memory"] % registrations == 0
+
+
 def assert_resources(guest: Guest, connection: Record) -> None:
     """Device, port and queue pair are those of "rdma resource"."""
     queue_pairs = json.loads(guest.output("rdma -j resource show qp"))
@@ -146,6 +176,9 @@ def test_what_is_shown_is_what_happened(pair: Pair, version: str) -> None:
         assert_both_ends(only(before["connection"], "requester"), responder, requester)
         assert sum(responder["latency"]) == responder["sends"] > 0
         assert 0 < responder["latency_sum"] < requester["latency_sum"]
+        assert_traffic(responder, requester)
+        assert_memory(pair.client, requester)
+        assert_memory(pair.server, responder)
         assert_resources(pair.client, requester)
         assert_resources(pair.server, responder)
         assert requester["remote"] == {"address": Pair.SERVER_ADDRESS, "port": 20049}

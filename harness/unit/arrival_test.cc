@@ -384,6 +384,14 @@ TEST(EncodedRefusal, IntoTooLittleRoom_IsNoRoom)
 	}
 }
 
+TEST(EncodedRefusal, IsFoundInItsMessage)
+{
+	for (const Refusal with : {Refusal::version, Refusal::malformed, Refusal::option})
+		EXPECT_EQ(refusal_in(refusal({wire::Xid{7}, 2, with}, wire::Version::two)), with);
+	EXPECT_EQ(refusal_in(message({7, 1, 5, 0, 0, 0, 0})), std::nullopt);
+	EXPECT_EQ(refusal_in(message({7, 1, 5, 4})), std::nullopt);
+}
+
 TEST(EncodedRefusal, IsNeverAnswered)
 {
 	for (const Refusal with : {Refusal::version, Refusal::malformed, Refusal::option}) {

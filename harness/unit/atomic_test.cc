@@ -65,6 +65,11 @@ TEST(Atomic, IsExchangedWhereItIsAsExpected)
 	EXPECT_EQ(kernel::read_once(pointer), &one);
 	EXPECT_TRUE(kernel::cmpxchg<int *>(pointer, &one, &other));
 	EXPECT_EQ(kernel::read_once(pointer), &other);
+
+	Atomic<std::uint32_t> word{1};
+	EXPECT_FALSE(word.cmpxchg(2, 3));
+	EXPECT_TRUE(word.cmpxchg(1, 3));
+	EXPECT_EQ(word.read(), 3u);
 }
 
 } // namespace

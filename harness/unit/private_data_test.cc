@@ -26,6 +26,12 @@ TEST(PrivateData, AsConstructed_IsWhatASilentPeerSupports)
 	EXPECT_FALSE(silent.remote_invalidation);
 }
 
+TEST(PrivateData, ThatSaysTheDefaults_IsThere)
+{
+	EXPECT_EQ(PrivateData::find(PrivateData{}.encode()), PrivateData{});
+	EXPECT_EQ(PrivateData::find({}), std::nullopt);
+}
+
 TEST(PrivateData, DiffersByEachField)
 {
 	const PrivateData data{2048, 4096, true};

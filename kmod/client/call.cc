@@ -85,6 +85,7 @@ class OutgoingCall {
 	/* For now: the Call is tried again. */
 	[[nodiscard]] Sent held(const char *reason, Sent result) const
 	{
+		transport_.tallies().waits.count(reason);
 		rpcordma_trace_call_held(transport_.peer(), xid(), reason);
 		return result;
 	}
@@ -193,7 +194,18 @@ class OutgoingCall {
 	void count() const
 	{
 		Statistics &statistics = transport_.statistics();
+		if (field::rpc_rqst::rq_ntrans(rqst_) > 1)
+			statistics.retransmissions++;
+		statistics.pulled_up += plan_.inline_size;
+		if (plan_.read_segments + plan_.room_segments != 0)
+			count_chunks(statistics);
+	}
+
+	void count_chunks(Statistics &statistics) const
+	{
 		statistics.read_chunks += plan_.read_segments;
+		for (const wire::ReadSegment &segment : request_.reads())
+			statistics.read_chunk_bytes += segment.target.length;
 		/* As the in-tree module counts: the room that is offered, not what Read chunks hold. */
 		for (const wire::Segment &segment : request_.room())
 			statistics.request_bytes += segment.length;
@@ -201,7 +213,6 @@ class OutgoingCall {
 			plan_.room_segments;
 		if (plan_.call == CallTransfer::position_zero)
 			statistics.nomsg_calls++;
-		statistics.pulled_up += plan_.inline_size;
 	}
 
 	Transport &transport_;

@@ -46,11 +46,11 @@ int take(Transport &transport, rpc_rqst *rqst, const proto::ShortReply &reply)
 		return -kernel::EIO;
 	}
 	place(buffer, reply.payload, *placement, reply.written);
-	transport.statistics().reply_bytes += reply.written;
 	transport.statistics().fixed_up += size;
 	const std::uint32_t whole = placement->size();
 	if (reply.written == 0)
 		return static_cast<int>(whole);
+	transport.statistics().write_chunk_bytes += reply.written;
 	reshape(buffer, *placement);
 	reshape(field::rpc_rqst::rq_private_buf(rqst), *placement);
 	/* sunrpc takes nothing but whole XDR units, though the padding of a reduced item may have no room. */
@@ -64,7 +64,7 @@ Taken take(Transport &transport, rpc_rqst *rqst, const proto::LongReply &reply)
 	if (read_bytes_from_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, start.data(), start.size()) != 0)
 		return std::unexpected(proto::ReplyError::payload_too_short);
 	TRY(proto::payload_is_reply(start, xid_of(rqst)));
-	transport.statistics().reply_bytes += reply.length;
+	transport.statistics().reply_chunk_bytes += reply.length;
 	return static_cast<int>(reply.length);
 }
 
@@ -146,10 +146,10 @@ void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) 
 	transport.endpoint().receives().give_back(buffer);
 }
 
-void refused(const Transport &transport, wire::Xid xid, const char *reason) noexcept
+void refused(Transport &transport, wire::Xid xid, const char *reason) noexcept
 {
 	rpcordma_trace_reply_refused(transport.peer(), static_cast<u32>(xid), reason);
-	transport.tell(RPCORDMA_HAPPENING_REFUSED, verbs::address_of(transport.peer()), {reason});
+	transport.refused(reason);
 	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", transport.peer(), static_cast<u32>(xid), reason);
 }
 

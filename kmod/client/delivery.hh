@@ -15,7 +15,7 @@ void deliver(Transport &transport, Request &request) noexcept;
 [[nodiscard]] int fail_unsent(Transport &transport, rpc_rqst *rqst) noexcept;
 /* Unpins an RPC that does not get the Reply in `buffer`, and gives the buffer back. Context: a completion, or a sweep. */
 void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
-/* Traces and logs why a Reply is not taken. Context: any. */
-void refused(const Transport &transport, wire::Xid xid, const char *reason) noexcept;
+/* Traces, counts and logs why a Reply is not taken. Context: any. */
+void refused(Transport &transport, wire::Xid xid, const char *reason) noexcept;
 
 } // namespace rpcordma::client

@@ -43,32 +43,45 @@ void Transport::observe(rpcordma_connection &to) noexcept
 	to.credits_in_use = credits.outstanding();
 	to.credits_granted = credits.limit();
 	to.credits_asked = credits.requested();
+	const ReverseResponder::Account reverse = reverse_.account();
 	to.reverse_credits = reverse_.credits();
+	to.reverse_credits_in_use = reverse.unanswered;
+	to.reverse_calls = reverse.calls;
+	to.reverse_replies = reverse.answers;
 
 	to.receives = field::rpc_xprt::recvs(xprt_);
 	to.sends = field::rpc_xprt::sends(xprt_);
 	to.connects = field::rpc_xprt::connect_count(xprt_);
 	to.bad_xids = field::rpc_xprt::bad_xids(xprt_);
 	statistics_.observe(to);
+	tallies_.observe(to);
 	std::ranges::copy(latencies_.counts(), to.latency);
 	to.latency_sum = latencies_.sum();
 }
 
 void Statistics::observe(rpcordma_connection &to) const noexcept
 {
-	to.read_chunks = read_chunks;
-	to.write_chunks = write_chunks;
-	to.reply_chunks = reply_chunks;
-	to.request_bytes = request_bytes;
-	to.reply_bytes = reply_bytes;
-	to.bytes_copied_out = pulled_up;
-	to.bytes_copied_in = fixed_up;
-	to.failed_marshals = failed_marshal;
-	to.bad_replies = bad_replies;
-	to.nomsg_calls = nomsg_calls;
-	to.registrations_lost = registrations_lost;
-	to.local_invalidations = local_invalidations;
-	to.waits_for_room = no_send_room;
+	to.read_chunks = read_chunks.read();
+	to.write_chunks = write_chunks.read();
+	to.reply_chunks = reply_chunks.read();
+	to.request_bytes = request_bytes.read();
+	to.reply_bytes = reply_bytes();
+	to.bytes_copied_out = pulled_up.read();
+	to.bytes_copied_in = fixed_up.read();
+	to.failed_marshals = failed_marshal.read();
+	to.bad_replies = bad_replies.read();
+	to.nomsg_calls = nomsg_calls.read();
+	to.registrations_lost = registrations_lost.read();
+	to.local_invalidations = local_invalidations.read();
+	to.waits_for_room = no_send_room.read();
+	/* What is not in chunks is copied, and nothing else. */
+	to.inline_sent = to.bytes_copied_out;
+	to.inline_received = to.bytes_copied_in;
+	to.read_chunk_bytes = read_chunk_bytes.read();
+	to.write_chunk_bytes = write_chunk_bytes.read();
+	to.reply_chunk_bytes = reply_chunk_bytes.read();
+	to.remote_invalidations = remote_invalidations.read();
+	to.retransmissions = retransmissions.read();
 }
 
 } // namespace rpcordma::client

@@ -63,6 +63,12 @@ void Transport::room() noexcept
 	reverse_.room();
 }
 
+void Transport::refused(const char *reason) noexcept
+{
+	tallies_.refused.count(reason);
+	tell(RPCORDMA_HAPPENING_REFUSED, verbs::address_of(peer()), {reason});
+}
+
 bool Transport::carries_swap() noexcept
 {
 	return rpcordma_xprt_swapping(xprt_);

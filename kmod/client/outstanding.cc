@@ -194,11 +194,14 @@ void Outstanding::take_back(Request &request) noexcept
  * called, or sweep() comes by. */
 bool Outstanding::invalidate(Request &request) noexcept
 {
+	/* Once they are posted, their completion may take them back. */
+	const std::uint32_t count = request.advertised.count();
 	const auto posted = request.advertised.invalidate(owner_.endpoint().sends(), request);
 	if (!posted)
 		return true;
 	progress_of(request).memory = Memory::returning;
 	owner_.statistics().local_invalidations += *posted;
+	owner_.statistics().remote_invalidations += count - *posted;
 	return *posted != 0;
 }
 

@@ -17,9 +17,10 @@ void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropp
 
 	if (reason == proto::Dropped::option_error)
 		proto::tell_of_refusal(buffer.message());
+	transport.tallies().received(proto::refusal_in(buffer.message()));
 	transport.statistics().bad_replies++;
 	rpcordma_trace_message_dropped(transport.peer(), size, name_of(reason));
-	transport.tell(RPCORDMA_HAPPENING_REFUSED, verbs::address_of(transport.peer()), {name_of(reason)});
+	transport.refused(name_of(reason));
 	rpcordma_log_peer("%pISpc: dropped a message of %u bytes: %s", transport.peer(), size, name_of(reason));
 }
 
@@ -85,6 +86,7 @@ void not_awaited(Transport &transport, wire::Xid xid, Outstanding::Match match, 
 	if (match == Outstanding::Match::is_withdrawn)
 		return;
 	transport.statistics().bad_replies++;
+	transport.refused("no reply awaited");
 	rpcordma_log_peer("%pISpc: a second reply to the call 0x%08x", transport.peer(), static_cast<u32>(xid));
 }
 
@@ -187,10 +189,13 @@ void take_option(Transport &transport, const proto::Option &option, wire::Bytes 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
 	const proto::Received received = proto::classify_received(buffer.message(), negotiator_.highest());
+	const auto *const for_call = std::get_if<proto::ForCall>(&received);
+	if (for_call)
+		tallies_.received(proto::refusal_of(for_call->body));
 	std::optional<proto::ForCall> error;
 	if (!negotiator_.is_settled() && std::holds_alternative<proto::Dropped>(received)) [[unlikely]]
 		error = negotiator_.undecodable(buffer.message());
-	if (const auto *const message = error ? &*error : std::get_if<proto::ForCall>(&received)) {
+	if (const auto *const message = error ? &*error : for_call) {
 		if (take_reply(*this, *message, buffer)) [[likely]]
 			return;
 	} else {

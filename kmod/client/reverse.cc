@@ -114,9 +114,16 @@ void ReverseResponder::take_option(wire::Xid xid, wire::Bytes message) noexcept
 	if (!request)
 		return;
 	if (!request->option())
-		trace_dropped(owner_, xid, "unknown option");
+		drop(xid, "unknown option");
 	request->refusal_ = Refusal::option;
 	wait_for_room(*request, State::refused);
+}
+
+/* It is not served. */
+void ReverseResponder::drop(wire::Xid xid, const char *reason) noexcept
+{
+	trace_dropped(owner_, xid, reason);
+	owner_.refused(reason);
 }
 
 /* Null where the message is dropped. */
@@ -125,7 +132,7 @@ ReverseRequest *ReverseResponder::begin(wire::Xid xid, wire::Bytes message) noex
 	const bool has_credit = take_credit();
 	ReverseRequest *const request = has_credit ? hold(message) : nullptr;
 	if (!request)
-		trace_dropped(owner_, xid, "credits or memory");
+		drop(xid, "credits or memory");
 	if (has_credit && !request)
 		owner_.give_up(no_memory);
 	return request;
@@ -137,6 +144,7 @@ bool ReverseResponder::take_credit() noexcept
 	if (unanswered_ == reverse_credits)
 		return false;
 	unanswered_++;
+	calls_++;
 	return true;
 }
 
@@ -265,7 +273,7 @@ void ReverseResponder::serve(ReverseRequest &request) noexcept
 /* Answers it when there is room for that: it keeps its credit until then, so that few wait. */
 void ReverseResponder::refuse(ReverseRequest &request, Refusal refusal, const char *reason) noexcept
 {
-	trace_dropped(owner_, request.call().xid, reason);
+	drop(request.call().xid, reason);
 	transfers_.finish(request.transfers_);
 	request.refusal_ = refusal;
 	wait_for_room(request, State::refused);
@@ -322,9 +330,11 @@ void ReverseResponder::send_refusal(ReverseRequest &request) noexcept
 	}
 	const std::uint32_t credits = grant();
 	give_credit_back(request);
+	answers_++;
 	const proto::Call &call = request.call();
 	const auto refused = [&](proto::Refusal with) {
 		const proto::Refused answered{call.xid, std::to_underlying(call.version), with};
+		owner_.tallies().errors_sent.count(name_of(with));
 		return size_of(proto::encode_refusal(buffer->bytes(), answered, credits, wire::Version::one));
 	};
 	std::uint32_t size = 0;
@@ -442,6 +452,7 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 	}
 	kernel::Guard guard(lock_);
 	give_credit_back(request);
+	answers_++;
 	if (is_long) {
 		progress_of(request).state = State::pushing;
 		moving_.push_back(request);

@@ -36,6 +36,18 @@ class ReverseResponder {
 	[[nodiscard]] std::uint32_t receives() const noexcept { return grant() + 1; }
 	/* Calls that the responder may have outstanding. Context: any. */
 	[[nodiscard]] std::uint32_t credits() const noexcept { return grant(); }
+	/* The Calls of this connection without an answer, and of all connections those that were taken, and answered. */
+	struct Account {
+		std::uint32_t unanswered;
+		std::uint64_t calls;
+		std::uint64_t answers;
+	};
+	/* Context: any. */
+	[[nodiscard]] Account account() noexcept RPCORDMA_EXCLUDES(lock_)
+	{
+		kernel::Guard guard(lock_);
+		return {unanswered_, calls_, answers_};
+	}
 	/* A Call has come, or an optional message in direction CALL, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void take_option(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -75,6 +87,7 @@ class ReverseResponder {
 	/* As long as no service has awaited Calls on this connection, one that is answered with an error. */
 	[[nodiscard]] std::uint32_t grant() const noexcept { return awaited_.read() ? reverse_credits : 1; }
 	[[nodiscard]] ReverseRequest *begin(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
+	void drop(wire::Xid xid, const char *reason) noexcept;
 	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
 	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] ReverseRequest *hold(wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -105,6 +118,9 @@ class ReverseResponder {
 	/* Calls of this connection that have no answer, and all that are not free, of earlier ones too. */
 	std::uint32_t unanswered_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t in_use_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* Calls that were taken, and answers to them. */
+	std::uint64_t calls_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	std::uint64_t answers_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Changed under the lock. A Call comes through the device, after all that was written before its session was made. */
 	kernel::Atomic<unsigned int> sessions_{0};
 	/* There has been one since this connection was made: what was granted then cannot be taken back. Changed under the

@@ -18,10 +18,11 @@ void Statistics::print(seq_file *file, rpc_xprt *xprt, unsigned long registratio
 		   field::rpc_xprt::connect_time(xprt) / kernel::HZ, idle, field::rpc_xprt::sends(xprt),
 		   field::rpc_xprt::recvs(xprt), field::rpc_xprt::bad_xids(xprt), field::rpc_xprt::req_u(xprt),
 		   field::rpc_xprt::bklog_u(xprt));
-	seq_printf(file, "%lu %lu %lu %llu %llu %llu %llu %lu %lu %lu %lu ", read_chunks, write_chunks, reply_chunks,
-		   request_bytes, reply_bytes, pulled_up, fixed_up, 0ul, failed_marshal, bad_replies, nomsg_calls);
-	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, registrations_lost, registrations, local_invalidations,
-		   no_send_room, 0ul);
+	seq_printf(file, "%lu %lu %lu %lu %lu %lu %lu %lu %lu %lu %lu ", read_chunks.read(), write_chunks.read(),
+		   reply_chunks.read(), request_bytes.read(), reply_bytes(), pulled_up.read(), fixed_up.read(), 0ul,
+		   failed_marshal.read(), bad_replies.read(), nomsg_calls.read());
+	seq_printf(file, "%lu %lu %lu %lu %lu %lu\n", 0ul, registrations_lost.read(), registrations,
+		   local_invalidations.read(), no_send_room.read(), 0ul);
 }
 
 } // namespace rpcordma::client

@@ -13,6 +13,7 @@
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
 #include "verbs/observed.hh"
+#include "verbs/tallies.hh"
 
 namespace rpcordma::client {
 
@@ -54,6 +55,9 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
 	[[nodiscard]] Outstanding &outstanding() noexcept { return outstanding_; }
 	[[nodiscard]] ReverseResponder &reverse() noexcept { return reverse_; }
 	[[nodiscard]] Statistics &statistics() noexcept { return statistics_; }
+	[[nodiscard]] verbs::Tallies &tallies() noexcept { return tallies_; }
+	/* A message of the responder's is dropped, or answered with an error. Any process context. */
+	void refused(const char *reason) noexcept;
 	/* How long Calls have waited for their Replies, in nanoseconds. Context: a completion, to record. */
 	[[nodiscard]] kernel::Histogram<RPCORDMA_LATENCIES> &latencies() noexcept { return latencies_; }
 
@@ -72,6 +76,7 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
 	Outstanding outstanding_{*this};
 	ReverseResponder reverse_{*this};
 	Statistics statistics_;
+	verbs::Tallies tallies_;
 	kernel::Histogram<RPCORDMA_LATENCIES> latencies_;
 	/* Counts the events after which a Call may find room that it lacked. Read before an attempt, and after sunrpc has noted that
 	 * somebody waits; an event counts between making room and looking for who waits. */

@@ -39,6 +39,8 @@ enum kind {
 	CHARACTERS,
 	TEXT,
 	LATENCIES,
+	/* One attribute for each name. */
+	TALLY,
 };
 
 struct field {
@@ -95,6 +97,8 @@ static const struct field listener_fields[] = {
 	FIELD(CONNECTION, rpcordma_connection, name, member, kind, RPCORDMA_OBSERVED_CONNECTED)
 #define REQUESTER(name, member, kind) \
 	FIELD(CONNECTION, rpcordma_connection, name, member, kind, RPCORDMA_OBSERVED_REQUESTER)
+#define SAID(name, member, kind) \
+	FIELD(CONNECTION, rpcordma_connection, name, member, kind, RPCORDMA_OBSERVED_PRIVATE_DATA)
 static const struct field connection_fields[] = {
 	ALWAYS(ID, id, U64),
 	ALWAYS(ROLE, role, U32),
@@ -118,9 +122,9 @@ static const struct field connection_fields[] = {
 	ALWAYS(SENDS, sends, U64),
 	REQUESTER(CONNECTS, connects, U64),
 	REQUESTER(BAD_XIDS, bad_xids, U64),
-	REQUESTER(READ_CHUNKS, read_chunks, U64),
-	REQUESTER(WRITE_CHUNKS, write_chunks, U64),
-	REQUESTER(REPLY_CHUNKS, reply_chunks, U64),
+	ALWAYS(READ_CHUNKS, read_chunks, U64),
+	ALWAYS(WRITE_CHUNKS, write_chunks, U64),
+	ALWAYS(REPLY_CHUNKS, reply_chunks, U64),
 	REQUESTER(REQUEST_BYTES, request_bytes, U64),
 	REQUESTER(REPLY_BYTES, reply_bytes, U64),
 	REQUESTER(BYTES_COPIED_OUT, bytes_copied_out, U64),
@@ -128,12 +132,33 @@ static const struct field connection_fields[] = {
 	REQUESTER(FAILED_MARSHALS, failed_marshals, U64),
 	REQUESTER(BAD_REPLIES, bad_replies, U64),
 	REQUESTER(NOMSG_CALLS, nomsg_calls, U64),
-	REQUESTER(REGISTRATIONS, registrations, U64),
+	ALWAYS(REGISTRATIONS, registrations, U64),
 	REQUESTER(REGISTRATIONS_LOST, registrations_lost, U64),
-	REQUESTER(LOCAL_INVALIDATIONS, local_invalidations, U64),
+	ALWAYS(LOCAL_INVALIDATIONS, local_invalidations, U64),
 	REQUESTER(WAITS_FOR_ROOM, waits_for_room, U64),
 	ALWAYS(LATENCY, latency, LATENCIES),
 	ALWAYS(LATENCY_SUM, latency_sum, U64),
+	ALWAYS(INLINE_SENT, inline_sent, U64),
+	ALWAYS(INLINE_RECEIVED, inline_received, U64),
+	ALWAYS(READ_CHUNK_BYTES, read_chunk_bytes, U64),
+	ALWAYS(WRITE_CHUNK_BYTES, write_chunk_bytes, U64),
+	ALWAYS(REPLY_CHUNK_BYTES, reply_chunk_bytes, U64),
+	ALWAYS(REMOTE_INVALIDATIONS, remote_invalidations, U64),
+	REQUESTER(RETRANSMISSIONS, retransmissions, U64),
+	ALWAYS(REVERSE_CALLS, reverse_calls, U64),
+	ALWAYS(REVERSE_REPLIES, reverse_replies, U64),
+	CONNECTED(REVERSE_CREDITS_IN_USE, reverse_credits_in_use, U32),
+	CONNECTED(RECEIVE_MEMORY, receive_memory, U64),
+	CONNECTED(SEND_MEMORY, send_memory, U64),
+	CONNECTED(REGISTRATION_MEMORY, registration_memory, U64),
+	CONNECTED(PRIVATE_DATA, private_data, U32),
+	SAID(PEER_SEND_SIZE, peer_send_size, U32),
+	SAID(PEER_RECEIVE_SIZE, peer_receive_size, U32),
+	SAID(PEER_REMOTE_INVALIDATION, peer_remote_invalidation, U32),
+	ALWAYS(WAITS, waits, TALLY),
+	ALWAYS(REFUSED, refused, TALLY),
+	ALWAYS(ERRORS_SENT, errors_sent, TALLY),
+	ALWAYS(ERRORS_RECEIVED, errors_received, TALLY),
 };
 
 #define OF_DISCONNECT(name, member, kind) FIELD(DISCONNECT, rpcordma_disconnect, name, member, kind, RPCORDMA_OBSERVED)
@@ -168,6 +193,26 @@ static const struct records disconnects = {
 	.count = ARRAY_SIZE(disconnect_fields),
 };
 
+static int put_tallied(struct sk_buff *message, u16 attribute, const struct rpcordma_tallied *tallied)
+{
+	struct nlattr *nest = nla_nest_start(message, attribute);
+
+	if (!nest || nla_put_string(message, RPCORDMA_A_TALLY_NAME, tallied->name) ||
+	    nla_put_u64_64bit(message, RPCORDMA_A_TALLY_COUNT, tallied->count, RPCORDMA_A_TALLY_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(message, nest);
+	return 0;
+}
+
+static int put_tally(struct sk_buff *message, u16 attribute, const struct rpcordma_tallied *tally)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; !error && i <= RPCORDMA_TALLIED && tally[i].name; i++)
+		error = put_tallied(message, attribute, &tally[i]);
+	return error;
+}
+
 static int put_field(struct sk_buff *message, const struct field *field, const void *record)
 {
 	const void *value = record + field->offset;
@@ -191,6 +236,8 @@ static int put_field(struct sk_buff *message, const struct field *field, const v
 	case LATENCIES:
 		return nla_put_64bit(message, field->attribute, RPCORDMA_LATENCIES * sizeof(u64), value,
 				     RPCORDMA_A_MODULE_PAD);
+	case TALLY:
+		return put_tally(message, field->attribute, value);
 	}
 	return -EINVAL;
 }
@@ -245,6 +292,15 @@ static int dump(struct sk_buff *skb, struct netlink_callback *cb, const struct r
 int rpcordma_nl_listener_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return dump(skb, cb, &listeners);
+}
+
+/* A connection that has counted every kind of thing has more to say than fits the page that a message usually has. */
+#define CONNECTION_MESSAGE_SIZE 8192
+
+int rpcordma_nl_connection_get_start(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = CONNECTION_MESSAGE_SIZE;
+	return 0;
 }
 
 int rpcordma_nl_connection_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)

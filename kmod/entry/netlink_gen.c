@@ -25,6 +25,7 @@ static const struct genl_split_ops rpcordma_nl_ops[] = {
 	},
 	{
 		.cmd	= RPCORDMA_CMD_CONNECTION_GET,
+		.start	= rpcordma_nl_connection_get_start,
 		.dumpit	= rpcordma_nl_connection_get_dumpit,
 		.flags	= GENL_UNS_ADMIN_PERM | GENL_CMD_CAP_DUMP,
 	},

@@ -12,6 +12,8 @@
 #include <uapi/rpcordma_netlink.h>
 #include <entry/genetlink.h>
 
+int rpcordma_nl_connection_get_start(struct netlink_callback *cb);
+
 int rpcordma_nl_module_get_doit(struct sk_buff *skb, struct genl_info *info);
 int rpcordma_nl_listener_get_dumpit(struct sk_buff *skb,
 				    struct netlink_callback *cb);

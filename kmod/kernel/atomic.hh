@@ -89,6 +89,8 @@ template <typename T> class Atomic {
 	{
 		return fully_ordered([&](auto order) { return __atomic_exchange_n(&value_, value, order); });
 	}
+	/// As the function above.
+	[[nodiscard]] bool cmpxchg(T expected, T value) noexcept { return kernel::cmpxchg(value_, expected, value); }
 	/// atomic_fetch_add() and atomic_fetch_sub(), full barriers. Return what was there.
 	T fetch_add(T value) noexcept
 	{

@@ -18,6 +18,13 @@ struct rpcordma_address {
 	u8 bytes[28];
 };
 
+/* How often something has happened; name is NULL behind the last. */
+#define RPCORDMA_TALLIED 8
+struct rpcordma_tallied {
+	const char *name;
+	u64 count;
+};
+
 /* Which of a connection's fields say something. */
 enum {
 	/* Always. */
@@ -26,6 +33,8 @@ enum {
 	RPCORDMA_OBSERVED_CONNECTED = 2,
 	/* Of a requester. */
 	RPCORDMA_OBSERVED_REQUESTER = 4,
+	/* Where the peer sent private data. */
+	RPCORDMA_OBSERVED_PRIVATE_DATA = 8,
 };
 
 struct rpcordma_connection {
@@ -69,6 +78,28 @@ struct rpcordma_connection {
 	u64 waits_for_room;
 	u64 latency[RPCORDMA_LATENCIES];
 	u64 latency_sum;
+	u64 inline_sent;
+	u64 inline_received;
+	u64 read_chunk_bytes;
+	u64 write_chunk_bytes;
+	u64 reply_chunk_bytes;
+	u64 remote_invalidations;
+	u64 retransmissions;
+	u64 reverse_calls;
+	u64 reverse_replies;
+	u32 reverse_credits_in_use;
+	u32 private_data;
+	u64 receive_memory;
+	u64 send_memory;
+	u64 registration_memory;
+	u32 peer_send_size;
+	u32 peer_receive_size;
+	u32 peer_remote_invalidation;
+	/* With one for the others. */
+	struct rpcordma_tallied waits[RPCORDMA_TALLIED + 1];
+	struct rpcordma_tallied refused[RPCORDMA_TALLIED + 1];
+	struct rpcordma_tallied errors_sent[RPCORDMA_TALLIED + 1];
+	struct rpcordma_tallied errors_received[RPCORDMA_TALLIED + 1];
 };
 
 struct rpcordma_listener {

@@ -56,6 +56,12 @@ bool payload_is_call(wire::Bytes payload, wire::Xid xid) noexcept
 	return begins_with(payload, xid, Direction::call);
 }
 
+std::optional<Refusal> refusal_in(wire::Bytes message) noexcept
+{
+	const auto header = wire::decode(message);
+	return header ? refusal_of(header->body) : std::nullopt;
+}
+
 wire::Result<std::size_t> encode_refusal(wire::MutableBytes room, const Refused &message, std::uint32_t credits,
 					 wire::Version highest) noexcept
 {

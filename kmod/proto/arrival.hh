@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -40,6 +41,21 @@ enum class Refusal : std::uint8_t {
 	static constexpr const char *names[] = {"ERR_VERS", "ERR_CHUNK", "ERR_INVAL_OPTION"};
 	return names[std::to_underlying(error)];
 }
+
+/// Which of them a message is that has this body; none where it is no error.
+[[nodiscard]] inline std::optional<Refusal> refusal_of(const wire::Body &body) noexcept
+{
+	if (std::holds_alternative<wire::VersionError>(body))
+		return Refusal::version;
+	if (std::holds_alternative<wire::ChunkError>(body))
+		return Refusal::malformed;
+	if (std::holds_alternative<wire::OptionError>(body))
+		return Refusal::option;
+	return std::nullopt;
+}
+
+/// The same of a whole message; none where it cannot be decoded.
+[[nodiscard]] std::optional<Refusal> refusal_in(wire::Bytes message) noexcept;
 
 /// No Call that can be carried out.
 struct Refused {

@@ -123,6 +123,7 @@ ServedCall *Backlog::make_call(const proto::Call &message, verbs::ReceiveBuffer 
 	{
 		kernel::Guard guard(lock_);
 		grants_.requested(message.credits);
+		traffic_.inline_received += message.payload.size();
 		call = free_calls_.take();
 	}
 	if (!call)
@@ -182,14 +183,17 @@ Pull *Backlog::make_pull(ServedCall &call) noexcept
 
 bool Backlog::begin_read(Pull &pull) noexcept
 {
-	kernel::Guard guard(lock_);
-	if (may_read()) {
-		reading_.push_back(pull);
-		reading_bytes_ += pull.call->assembly.filled();
-		return true;
+	{
+		kernel::Guard guard(lock_);
+		if (may_read()) {
+			reading_.push_back(pull);
+			reading_bytes_ += pull.call->assembly.filled();
+			return true;
+		}
+		waiting_.push_back(*pull.call);
+		free_pulls_.put(pull);
 	}
-	waiting_.push_back(*pull.call);
-	free_pulls_.put(pull);
+	connection_.tallies().waits.count("turn to be read");
 	return false;
 }
 
@@ -198,6 +202,7 @@ void Backlog::pulled(Pull &pull) noexcept
 	kernel::Guard guard(lock_);
 	reading_.remove(pull);
 	reading_bytes_ -= pull.call->assembly.filled();
+	traffic_.read_chunks += pull.moved;
 	pulled_.push_back(pull);
 	rpcordma_svc_set_data(connection_.xprt(), wants_thread());
 }
@@ -214,9 +219,9 @@ bool Backlog::is_reading() noexcept
 	return !reading_.empty();
 }
 
-std::uint32_t Backlog::settle(bool is_outstanding, const ServedCall *answered) noexcept
+std::uint32_t Backlog::settle(bool is_outstanding, const Answer *answer) noexcept
 {
-	const std::int64_t taken = answered ? ktime_get() - answered->message->arrived_at : 0;
+	const std::int64_t taken = answer ? ktime_get() - answer->call.message->arrived_at : 0;
 	std::uint32_t credits;
 	std::uint32_t receives;
 	bool is_news;
@@ -226,8 +231,8 @@ std::uint32_t Backlog::settle(bool is_outstanding, const ServedCall *answered) n
 			grants_.done();
 		credits = grants_.next();
 		sent_++;
-		if (answered)
-			latencies_.record(taken);
+		if (answer)
+			count(*answer, taken);
 		receives = grants_.receives_for(credits) + least_spare;
 		is_news = credits != grants_.in_force();
 	}
@@ -240,6 +245,14 @@ std::uint32_t Backlog::settle(bool is_outstanding, const ServedCall *answered) n
 	if (is_covered)
 		grants_.announced(credits);
 	return grants_.in_force();
+}
+
+void Backlog::count(const Answer &answer, std::int64_t taken) noexcept
+{
+	latencies_.record(taken);
+	traffic_.inline_sent += answer.inline_size;
+	if (answer.written)
+		traffic_.written += *answer.written;
 }
 
 bool Backlog::trim() noexcept

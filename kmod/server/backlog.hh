@@ -70,24 +70,30 @@ class Backlog {
 	/* Whether RDMA Reads are under way. */
 	[[nodiscard]] bool is_reading() noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* A message is about to be sent, in answer to an outstanding Call or not: the Reply to `answered`, or an error where that is
-	 * null.
+	/* A Reply, and how it travels. */
+	struct Answer {
+		const ServedCall &call;
+		std::uint32_t inline_size;
+		/* Null where nothing is written and nothing invalidated. */
+		const Written *written;
+	};
+	/* A message is about to be sent, in answer to an outstanding Call or not: a Reply, or an error where `answer` is null.
 	 * Return: the credits that it is to grant. The Receives for them are posted. */
-	[[nodiscard]] std::uint32_t settle(bool is_outstanding, const ServedCall *answered) noexcept
-		RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] std::uint32_t settle(bool is_outstanding, const Answer *answer) noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* The credits, the messages that have come and gone, and how long Calls have taken to be answered. */
+	/* The credits, the messages that have come and gone, how, and how long Calls have taken to be answered. */
 	struct Account {
 		proto::Grants grants;
 		std::uint64_t received;
 		std::uint64_t sent;
 		kernel::Histogram<RPCORDMA_LATENCIES> latencies;
+		Traffic traffic;
 	};
 	/* Any process context. */
 	[[nodiscard]] Account account() noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		kernel::Guard guard(lock_);
-		return {grants_, received_, sent_, latencies_};
+		return {grants_, received_, sent_, latencies_, traffic_};
 	}
 
 	/* Frees what has not been needed since the last call, and has the next Replies grant less where less was used. Process
@@ -109,6 +115,7 @@ class Backlog {
 	{
 		return reading_.size() < most_reading_ && reading_bytes_ < std::uint64_t{most_reading_} << 20;
 	}
+	void count(const Answer &answer, std::int64_t taken) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool wants_thread() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool leave_locked() noexcept RPCORDMA_REQUIRES(lock_);
 
@@ -120,6 +127,7 @@ class Backlog {
 	std::uint64_t sent_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* From a Call's arrival to its Reply, in nanoseconds. */
 	kernel::Histogram<RPCORDMA_LATENCIES> latencies_ RPCORDMA_GUARDED_BY(lock_);
+	Traffic traffic_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<verbs::ReceiveBuffer> arrived_ RPCORDMA_GUARDED_BY(lock_);
 	kernel::List<ServedCall> waiting_ RPCORDMA_GUARDED_BY(lock_);
 	/* The RDMA Reads of these are posted, or in the outbox. */

@@ -61,6 +61,7 @@ int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 	const auto *const ignored = std::get_if<proto::Ignored>(&arrival);
 	if (ignored && *ignored == proto::Ignored::error_message)
 		proto::tell_of_refusal(buffer.message());
+	connection_.tallies().received(proto::refusal_in(buffer.message()));
 	const char *const reason = name_of(ignored ? *ignored : proto::Ignored::reply);
 	rpcordma_trace_message_dropped(connection_.peer(), static_cast<u32>(buffer.message().size()), reason);
 	connection_.refused(reason);

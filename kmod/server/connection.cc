@@ -106,6 +106,12 @@ void Connection::change_version(wire::Version version) noexcept
 	rpcordma_trace_version(peer(), std::to_underlying(version));
 }
 
+void Connection::refused(const char *reason) noexcept
+{
+	tallies_.refused.count(reason);
+	tell(RPCORDMA_HAPPENING_REFUSED, remote_, {reason});
+}
+
 const sockaddr *Connection::peer() noexcept
 {
 	return reinterpret_cast<const sockaddr *>(&field::svc_xprt::xpt_remote(xprt()));

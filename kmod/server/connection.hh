@@ -13,6 +13,7 @@
 #include "verbs/endpoint.hh"
 #include "verbs/live.hh"
 #include "verbs/observed.hh"
+#include "verbs/tallies.hh"
 
 namespace rpcordma::server {
 
@@ -58,7 +59,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 			change_version(version);
 	}
 	/* A message of the requester's is dropped, or answered with an error. */
-	void refused(const char *reason) noexcept { tell(RPCORDMA_HAPPENING_REFUSED, remote_, {reason}); }
+	void refused(const char *reason) noexcept;
+	[[nodiscard]] verbs::Tallies &tallies() noexcept { return tallies_; }
 	/* observe.cc */
 	void observe(rpcordma_connection &to) noexcept override;
 	/* Says whether a Call counts as one from a reserved port. */
@@ -99,6 +101,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	rpcordma_address remote_{};
 	proto::Requester requester_{};
 	bool has_secure_port_ = false;
+	verbs::Tallies tallies_;
 	Postings postings_{*this};
 	Calls calls_{*this};
 	Replies replies_{*this};

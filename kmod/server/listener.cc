@@ -123,7 +123,7 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 	auto *const request = new (kernel::GFP_KERNEL) ConnectRequest(*this, id);
 	if (!request)
 		return -kernel::ENOMEM;
-	request->requester = wire::PrivateData::decode({
+	request->requester = wire::PrivateData::find({
 		static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
 		field::rdma_cm_event::private_data_len(event),
 	});

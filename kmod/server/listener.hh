@@ -23,7 +23,7 @@ struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
 
 	Listener &listener;
 	rdma_cm_id *const id;
-	wire::PrivateData requester;
+	std::optional<wire::PrivateData> requester;
 	/* RDMA Reads that the requester bears at a time. */
 	u8 reads = 0;
 	/* What it wants to read itself: chunks of the reverse direction. */

@@ -7,6 +7,24 @@
 
 namespace rpcordma::server {
 
+namespace {
+
+void observe(const Traffic &traffic, rpcordma_connection &to) noexcept
+{
+	const Written &written = traffic.written;
+	to.inline_received = traffic.inline_received;
+	to.inline_sent = traffic.inline_sent;
+	to.read_chunks = traffic.read_chunks.segments;
+	to.read_chunk_bytes = traffic.read_chunks.bytes;
+	to.write_chunks = written.write_chunks.segments;
+	to.write_chunk_bytes = written.write_chunks.bytes;
+	to.reply_chunks = written.reply_chunk.segments;
+	to.reply_chunk_bytes = written.reply_chunk.bytes;
+	to.remote_invalidations = written.invalidations;
+}
+
+} // namespace
+
 /* From the time that all is made until the end begins: see start() and end(). */
 void Connection::observe(rpcordma_connection &to) noexcept
 {
@@ -25,11 +43,14 @@ void Connection::observe(rpcordma_connection &to) noexcept
 	to.credits_in_use = account.grants.outstanding();
 	to.credits_granted = account.grants.in_force();
 	to.credits_asked = account.grants.wanted();
-	to.reverse_credits = reverse_credits;
+	reverse_.observe(to);
 	to.receives = account.received;
 	to.sends = account.sent;
 	std::ranges::copy(account.latencies.counts(), to.latency);
 	to.latency_sum = account.latencies.sum();
+	server::observe(account.traffic, to);
+	to.registrations = endpoint_->registrations().made();
+	tallies_.observe(to);
 }
 
 } // namespace rpcordma::server

@@ -49,6 +49,7 @@ void Postings::done(verbs::Posting &posting) noexcept
 void Postings::posting_waits(wire::Xid xid) noexcept
 {
 	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
+	connection_.tallies().waits.count("send queue");
 	rpcordma_trace_send_waits(connection_.peer(), static_cast<u32>(xid));
 	watch();
 }

@@ -71,6 +71,7 @@ bool Calls::fill(Pull &pull) noexcept
 {
 	const proto::Assembly &assembly = pull.call->assembly;
 	std::uint32_t filled = 0;
+	pull.moved = {};
 	proto::Pieces pieces = assembly.pieces();
 	while (const auto piece = pieces.next()) {
 		clear(pull.pages, filled, piece->offset);
@@ -93,6 +94,7 @@ bool Calls::fill(Pull &pull) noexcept
 						   next, pull.transfers))
 			return false;
 		rpcordma_svc_count(RPCORDMA_SVC_READS);
+		pull.moved.add(segment.length);
 	}
 	clear(pull.pages, filled, assembly.filled());
 	rpcordma_trace_call_pulled(connection_.peer(), static_cast<u32>(pull.xid), assembly.filled(),

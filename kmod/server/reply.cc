@@ -87,18 +87,20 @@ bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan 
 	Push *const push = writes ? make_push(call.call.xid) : nullptr;
 	if (push)
 		push->transaction = call.transaction;
-	if (writes &&
-	    (!push || !push->pages.make_room(rpcordma_svc_reply_pages(rqst)) || !make_writes(*push, call, reply, plan)))
+	Written written;
+	if (writes && (!push || !push->pages.make_room(rpcordma_svc_reply_pages(rqst)) ||
+		       !make_writes(*push, call, reply, plan, written)))
 		return false;
 	verbs::SendBuffer *const message = endpoint.sends().take(kernel::GFP_KERNEL);
 	if (!message)
 		return false;
-	const std::uint32_t size = fill(call, reply, plan, message->bytes());
 	std::optional<u32> invalidate;
 	if (endpoint.agreement().remote_invalidation && call.call.chunks.any()) {
 		if (const auto handle = proto::handle_to_invalidate(call.call.chunks))
 			invalidate = std::to_underlying(*handle);
 	}
+	written.invalidations = invalidate ? 1 : 0;
+	const std::uint32_t size = fill(call, reply, plan, writes || invalidate ? &written : nullptr, message->bytes());
 	rpcordma_trace_reply_sent(connection_.peer(), static_cast<u32>(call.call.xid), name_of(plan.transfer), size,
 				  field::xdr_buf::len(&reply), push ? push->transfers.size() : 0,
 				  invalidate.value_or(0));
@@ -127,7 +129,7 @@ bool Replies::post(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid
 }
 
 /* Writes the header, and what follows it in a short Reply. */
-std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan, const Written *writes,
 			    std::span<std::byte> message) noexcept
 {
 	std::array<std::uint32_t, proto::ReducedItems::most> written;
@@ -138,8 +140,9 @@ std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto:
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
 	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
 					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
+	const Backlog::Answer answer{call, is_long ? 0 : plan.reduced_size, writes};
 	const std::uint32_t credits =
-		connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false), &call);
+		connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false), &answer);
 	const auto header = wire::encode(
 		message, {call.call.xid, call.call.version, credits, wire::Direction::reply, is_long}, chunks);
 	/* The plan has made sure of it. */
@@ -182,13 +185,13 @@ Push *Replies::make_push(wire::Xid xid) noexcept
 }
 
 /* The RDMA Writes of a Reply. */
-bool Replies::make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
-			  const proto::ReplyPlan &plan) noexcept
+bool Replies::make_writes(Push &push, const ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
+			  Written &written) noexcept
 {
 	const std::span<const proto::Item> items = call.items.span();
 	auto chunk = call.call.chunks.writes.begin();
 	for (const proto::Item &item : items) {
-		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length))
+		if (!write_chunk(push, *chunk, StreamReader(reply, item), item.length, written.write_chunks))
 			return false;
 		++chunk;
 	}
@@ -196,10 +199,11 @@ bool Replies::make_writes(Push &push, const ServedCall &call, const xdr_buf &rep
 	if (plan.transfer == proto::ReplyTransfer::short_reply || !room)
 		return true;
 	const proto::Remainder remainder(field::xdr_buf::len(&reply), items);
-	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size);
+	return write_chunk(push, *room, StreamReader(reply, remainder), plan.reduced_size, written.reply_chunk);
 }
 
-bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length) noexcept
+bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source, std::uint32_t length,
+			  Moved &moved) noexcept
 {
 	/* Each border of head, pages and tail adds a piece to those between pages, and so does each item that was taken out. */
 	const std::uint32_t most_borders = 4 + source.most_gaps();
@@ -207,6 +211,7 @@ bool Replies::write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReade
 	const auto next = [&source](std::uint32_t left) { return source.next(left); };
 	return proto::for_each_written(chunk, length, [&](const wire::Segment &segment) {
 		rpcordma_svc_count(RPCORDMA_SVC_WRITES);
+		moved.add(segment.length);
 		const std::uint32_t pieces =
 			std::min(segment.length, segment.length / kernel::page_size + most_borders);
 		return connection_.postings().append(segment, verbs::Direction::write, pieces, next, push.transfers);
@@ -248,6 +253,7 @@ void Replies::refuse(ServedCall &call, const char *reason) noexcept
 
 void Replies::refuse(const proto::Refused &message, bool is_outstanding) noexcept
 {
+	connection_.tallies().errors_sent.count(name_of(message.with));
 	rpcordma_trace_error_sent(connection_.peer(), static_cast<u32>(message.xid), name_of(message.with),
 				  message.version);
 	answer(message.xid, is_outstanding, [&](std::span<std::byte> room, std::uint32_t credits) {

@@ -40,12 +40,14 @@ class Replies {
 				std::optional<u32> invalidate, Push *push) noexcept;
 	/* Sends the message that `encode(room, credits)` writes and returns the size of, or an error. */
 	template <typename Encode> void answer(wire::Xid xid, bool is_outstanding, Encode encode) noexcept;
+	/* Adds what it writes to `written`. */
 	[[nodiscard]] bool make_writes(Push &push, const ServedCall &call, const xdr_buf &reply,
-				       const proto::ReplyPlan &plan) noexcept;
+				       const proto::ReplyPlan &plan, Written &written) noexcept;
 	[[nodiscard]] bool write_chunk(Push &push, const wire::WriteChunk &chunk, StreamReader source,
-				       std::uint32_t length) noexcept;
+				       std::uint32_t length, Moved &moved) noexcept;
+	/* `writes` is for the account: see Backlog::Answer. */
 	[[nodiscard]] std::uint32_t fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan,
-					 std::span<std::byte> message) noexcept;
+					 const Written *writes, std::span<std::byte> message) noexcept;
 	[[nodiscard]] Push *make_push(wire::Xid xid) noexcept RPCORDMA_EXCLUDES(lock_);
 	void pushed(Push &push) noexcept RPCORDMA_EXCLUDES(lock_);
 

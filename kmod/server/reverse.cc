@@ -166,6 +166,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const std::uint32_t message_size = fill(*plan, version, rqst, offered.get(), buffer->bytes());
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();
 	field::rpc_rqst::rq_xmit_bytes_sent(rqst) += size;
+	sent_++;
 	rpcordma_trace_reverse_call_sent(
 		connection_.peer(), static_cast<u32>(xid), size,
 		name_of(plan->is_long ? proto::CallTransfer::position_zero : proto::CallTransfer::inline_message),
@@ -181,6 +182,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 /* `seen` is the number of room events before the attempt: one since then may have been what it waited for. */
 int ReverseRequester::wait_for_room(rpc_xprt *xprt, std::uint32_t seen) noexcept
 {
+	connection_.tallies().waits.count("reverse direction");
 	xprt_wait_for_buffer_space(xprt);
 	/* That has set a bit, which room() reads after it has counted. */
 	kernel::smp_mb_after_atomic();
@@ -221,7 +223,10 @@ bool ReverseRequester::take(const verbs::ReceiveBuffer &buffer) noexcept
 		return true;
 	if (const auto refused = proto::refused_call(message)) [[unlikely]] {
 		rpcordma_trace_reverse_reply_unmatched(connection_.peer(), static_cast<u32>(*refused), "RDMA_ERROR");
-		return fail(*refused);
+		if (!fail(*refused))
+			return false;
+		connection_.tallies().received(proto::refusal_in(message));
+		return true;
 	}
 	if (!proto::may_be_reverse_reply(message))
 		return false;
@@ -257,6 +262,7 @@ bool ReverseRequester::take_offered(const verbs::ReceiveBuffer &buffer) noexcept
 			any_offered_.set(!offered_.empty());
 		}
 	}
+	connection_.tallies().received(proto::refusal_of(message->body));
 	if (!invalidation_allowed)
 		invalidation_not_offered(xid, buffer);
 	if (!verdict) {
@@ -284,6 +290,7 @@ bool ReverseRequester::take_offered(const verbs::ReceiveBuffer &buffer) noexcept
 void ReverseRequester::discard(wire::Xid xid, proto::ReplyError reason) noexcept
 {
 	rpcordma_trace_reverse_reply_unmatched(connection_.peer(), static_cast<u32>(xid), name_of(reason));
+	connection_.refused(name_of(reason));
 	rpcordma_log_peer("%pISpc: bad reply to the call 0x%08x: %s", connection_.peer(), static_cast<u32>(xid),
 			  name_of(reason));
 }
@@ -304,6 +311,7 @@ void ReverseRequester::fence(OfferedCall &call) noexcept
 {
 	/* Where the connection is being closed, its end takes the memory back. */
 	const auto posted = call.advertised.invalidate(connection_.endpoint().sends(), call);
+	local_invalidations_ += posted.value_or(0);
 	if (posted && *posted == 0)
 		fenced(call);
 }
@@ -341,6 +349,7 @@ void ReverseRequester::complete(wire::Xid xid, wire::Bytes reply, std::uint32_t 
 		xdr_buf &room = field::rpc_rqst::rq_rcv_buf(rqst);
 		if (size <= field::xdr_buf::buflen(&room) &&
 		    write_bytes_to_xdr_buf(&room, 0, const_cast<std::byte *>(reply.data()), size) == 0) {
+			answered_++;
 			set_window(xprt, std::clamp(credits, 1u, reverse_credits));
 			xprt_complete_rqst(field::rpc_rqst::rq_task(rqst), static_cast<int>(size));
 			return;
@@ -367,6 +376,18 @@ bool ReverseRequester::fail(wire::Xid xid) noexcept
 	rpcordma_task_ask_once(task);
 	xprt_complete_rqst(task, static_cast<int>(size));
 	return true;
+}
+
+void ReverseRequester::observe(rpcordma_connection &to) const noexcept
+{
+	rpc_xprt *const reverse = xprt();
+	to.reverse_credits = reverse_credits;
+	to.reverse_credits_in_use =
+		reverse ? static_cast<u32>(kernel::read_once(field::rpc_xprt::cong(reverse)) >> kernel::RPC_CWNDSHIFT) :
+			  0;
+	to.reverse_calls = sent_.read();
+	to.reverse_replies = answered_.read();
+	to.local_invalidations = local_invalidations_.read();
 }
 
 void ReverseRequester::clear() noexcept

@@ -4,7 +4,9 @@
 #pragma once
 
 #include "kernel/atomic.hh"
+#include "kernel/counter.hh"
 #include "kernel/list.hh"
+#include "kernel/observed.h"
 #include "kernel/sync.hh"
 #include "proto/reverse.hh"
 #include "server/offered_call.hh"
@@ -42,6 +44,8 @@ class ReverseRequester {
 	void lose() noexcept;
 	/* The client reaches nothing of the Call any more. In the context of the completion queue. */
 	void fenced(OfferedCall &call) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Says how it stands. Any process context. */
+	void observe(rpcordma_connection &to) const noexcept;
 	/* The end: nothing completes any more. The memory of Calls without a Reply comes back. */
 	void clear() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -65,6 +69,10 @@ class ReverseRequester {
 	/* Counts the events after which a Call may find room that it lacked. Read before an attempt, and after sunrpc has noted that
 	 * somebody waits; an event counts between making room and looking for who waits. */
 	kernel::Atomic<std::uint32_t> room_events_{0};
+	/* Calls, counted with sunrpc's send lock; Replies to them, and invalidations, by completions. */
+	kernel::Counter sent_;
+	kernel::Counter answered_;
+	kernel::Counter local_invalidations_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_REVERSE_REQUESTER};
 	/* Calls whose chunks the client may reach, and those of them that have their answer. */
 	kernel::List<OfferedCall> offered_ RPCORDMA_GUARDED_BY(lock_);

@@ -9,6 +9,7 @@
 #include "proto/failures.hh"
 #include "proto/response.hh"
 #include "server/pages.hh"
+#include "server/traffic.hh"
 #include "verbs/live.hh"
 #include "verbs/outbox.hh"
 #include "verbs/receive_queue.hh"
@@ -28,6 +29,7 @@ class Pull final : public kernel::Heap, public kernel::ListNode<Pull>, public ve
 
 	Pages pages;
 	ServedCall *call = nullptr;
+	Moved moved;
 
     private:
 	Counted counted_{live_objects.pulls};

@@ -101,7 +101,8 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	return made ? Outcome::connected : Outcome::try_again;
 }
 
-ConnectOutcome Endpoint::make_queues(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept
+ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &requester,
+				     const AcceptWishes &wishes) noexcept
 {
 	own_ = wire::PrivateData::decode(wishes.own.encode());
 	highest_version_ = wishes.highest_version;
@@ -184,7 +185,7 @@ void Endpoint::dismantle() noexcept
 	id_.destroy();
 }
 
-void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept
+void observe(Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept
 {
 	const Identifier &id = endpoint.id();
 	const proto::InlineThresholds thresholds = endpoint.agreement().terms(version).thresholds;
@@ -195,6 +196,16 @@ void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connectio
 	to.call_threshold = thresholds.call;
 	to.reply_threshold = thresholds.reply;
 	to.remote_invalidation = endpoint.agreement().remote_invalidation;
+	to.receive_memory = endpoint.receives().memory();
+	to.send_memory = endpoint.sends().memory();
+	to.registration_memory = endpoint.registrations().memory();
+	to.private_data = id.said().has_value();
+	if (const auto &said = id.said()) {
+		to.valid |= RPCORDMA_OBSERVED_PRIVATE_DATA;
+		to.peer_send_size = said->send_size;
+		to.peer_receive_size = said->receive_size;
+		to.peer_remote_invalidation = said->remote_invalidation;
+	}
 }
 
 /* Only what was first is a reason: the rest follows from it. */

@@ -87,7 +87,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	 * Return: as create(). */
 	template <typename Question>
 	[[nodiscard]] static std::expected<kernel::Owned<Endpoint>, proto::ConnectOutcome>
-	adopt(rdma_cm_id *id, const wire::PrivateData &requester, const AcceptWishes &wishes, User &user,
+	adopt(rdma_cm_id *id, const std::optional<wire::PrivateData> &requester, const AcceptWishes &wishes, User &user,
 	      Question still_there) noexcept
 	{
 		kernel::Owned<Endpoint> endpoint(new (kernel::GFP_KERNEL) Endpoint(user));
@@ -141,7 +141,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 		return std::max(threshold, proto::least_threshold(highest_version_));
 	}
 	[[nodiscard]] Outcome make_queues(const EndpointWishes &wishes) noexcept;
-	[[nodiscard]] Outcome make_queues(const wire::PrivateData &requester, const AcceptWishes &wishes) noexcept;
+	[[nodiscard]] Outcome make_queues(const std::optional<wire::PrivateData> &requester,
+					  const AcceptWishes &wishes) noexcept;
 
 	void received(ReceiveBuffer &buffer) noexcept override;
 	void room() noexcept override;
@@ -166,6 +167,6 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 };
 
 /* What the device and the peer have to do with it. `endpoint` is established, or accepted, and has its queues. */
-void observe(const Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept;
+void observe(Endpoint &endpoint, wire::Version version, rpcordma_connection &to) noexcept;
 
 } // namespace rpcordma::verbs

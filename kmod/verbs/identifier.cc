@@ -168,11 +168,11 @@ void Identifier::event(rdma_cm_event *event) noexcept
 			user_.established();
 			break;
 		}
-		agreement_ = proto::agree(
-			own_, wire::PrivateData::decode({
-				      static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
-				      field::rdma_cm_event::private_data_len(event),
-			      }));
+		said_ = wire::PrivateData::find({
+			static_cast<const std::byte *>(field::rdma_cm_event::private_data(event)),
+			field::rdma_cm_event::private_data_len(event),
+		});
+		agreement_ = proto::agree(own_, said_.value_or(wire::PrivateData{}));
 		reads_ = field::rdma_cm_event::initiator_depth(event);
 		established_.set(true);
 		step_ended(ConnectEvent::established, status);

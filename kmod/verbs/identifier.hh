@@ -2,6 +2,8 @@
 /* The connection manager's identifier of one connection: finds the peer, connects, and hears of events. */
 #pragma once
 
+#include <optional>
+
 #include "kernel/atomic.hh"
 #include "kernel/sync.hh"
 #include "proto/connection.hh"
@@ -61,9 +63,10 @@ class Identifier {
 	 * Return: false where the connection is no more. */
 	[[nodiscard]] bool accept(const wire::PrivateData &own, u8 reads, u8 own_reads) noexcept;
 	/* What was agreed with the peer whose private data came with its request. */
-	void agree(const wire::PrivateData &requester, const wire::PrivateData &own) noexcept
+	void agree(const std::optional<wire::PrivateData> &requester, const wire::PrivateData &own) noexcept
 	{
-		agreement_ = proto::agree(requester, own);
+		said_ = requester;
+		agreement_ = proto::agree(requester.value_or(wire::PrivateData{}), own);
 	}
 
 	/* Waits for an event that is on its way to the user. */
@@ -96,6 +99,8 @@ class Identifier {
 		return reinterpret_cast<const sockaddr *>(&kernel::field::rdma_cm_id::destination(id_));
 	}
 	[[nodiscard]] const proto::Agreement &agreement() const noexcept { return agreement_; }
+	/* The peer's private data, where it sent some. */
+	[[nodiscard]] const std::optional<wire::PrivateData> &said() const noexcept { return said_; }
 	/* RDMA Reads that the peer takes at a time. Where that is 0, none may be posted. */
 	[[nodiscard]] u8 reads() const noexcept { return reads_; }
 	[[nodiscard]] bool is_established() const noexcept { return established_.read(); }
@@ -114,6 +119,7 @@ class Identifier {
 	rdma_cm_id *id_ = nullptr;
 	bool is_acceptor_ = false;
 	wire::PrivateData own_;
+	std::optional<wire::PrivateData> said_;
 	proto::Agreement agreement_ = proto::agree({}, {});
 	u8 reads_ = 0;
 	/* What an event says to the step that waits for it. */

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "kernel/heap.hh"
 #include "kernel/sync.hh"
 #include "verbs/observed.h"
+#include "verbs/tallies.hh"
 
 namespace rpcordma::verbs {
 
@@ -99,6 +101,18 @@ void tell_disconnected(const ObservedConnection &connection, const rpcordma_addr
 				       .detail = why.detail}};
 	}
 	connection.tell(RPCORDMA_HAPPENING_DISCONNECTED, remote, why);
+}
+
+void Tallies::observe(rpcordma_connection &to) const noexcept
+{
+	const auto copy = [](const Tally &tally, std::span<rpcordma_tallied> copies) {
+		auto next = copies.begin();
+		tally.for_each([&next](const char *name, std::uint64_t count) { *next++ = {name, count}; });
+	};
+	copy(waits, to.waits);
+	copy(refused, to.refused);
+	copy(errors_sent, to.errors_sent);
+	copy(errors_received, to.errors_received);
 }
 
 } // namespace rpcordma::verbs

@@ -38,6 +38,7 @@ ReceiveBuffer *ReceiveQueue::make(gfp_t gfp) noexcept
 	field::ib_recv_wr::wr_cqe(request) = buffer->cqe_.get();
 	field::ib_recv_wr::sg_list(request) = element;
 	field::ib_recv_wr::num_sge(request) = 1;
+	memory_.add(size);
 	return buffer.release();
 }
 
@@ -137,6 +138,7 @@ bool ReceiveQueue::trim() noexcept
 		is_more = spare_.give_up(unneeded, 0);
 		forget(unneeded);
 	}
+	unneeded.for_each([this](const ReceiveBuffer &buffer) { memory_.sub(buffer.block_.bytes().size()); });
 	unneeded.delete_all();
 	return is_more;
 }

@@ -82,6 +82,8 @@ class ReceiveQueue : public kernel::Heap {
 	/* Frees the buffers that have not been needed since the last call. Process context.
 	 * Return: whether another call may free more. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Bytes of all buffers that there are. Any context. */
+	[[nodiscard]] std::uint64_t memory() const noexcept { return memory_.read(); }
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes all buffers from the device, those that somebody has included: what is in them stays, and give_back() is due
@@ -114,6 +116,8 @@ class ReceiveQueue : public kernel::Heap {
 	kernel::Atomic<std::uint32_t> size_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_RECEIVE_QUEUE};
 	kernel::Reserve<ReceiveBuffer> spare_ RPCORDMA_GUARDED_BY(lock_);
+	/* Ordered against nothing. */
+	kernel::Atomic<std::uint64_t> memory_{0};
 	/* All there are, wherever they are, begin with this one. */
 	ReceiveBuffer *newest_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	/* Receives that were posted, counted modulo 2^32: written with the lock, released after the posting, acquired by who has the

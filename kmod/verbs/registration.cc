@@ -136,8 +136,7 @@ Registration *RegistrationPool::make() noexcept
 	kernel::Owned<Registration> registration(new (kernel::GFP_KERNEL, device_) Registration(queue_));
 	if (!registration)
 		return nullptr;
-	registration->list_ =
-		kernel::Block(limits_.pages * kernel::Layout<scatterlist>::size, kernel::GFP_KERNEL, device_);
+	registration->list_ = kernel::Block(list_size(), kernel::GFP_KERNEL, device_);
 	if (!registration->list_)
 		return nullptr;
 	rpcordma_list_init(reinterpret_cast<scatterlist *>(registration->list_.data()), limits_.pages);
@@ -262,6 +261,12 @@ std::uint32_t RegistrationPool::made() noexcept
 {
 	kernel::Guard guard(lock_);
 	return made_;
+}
+
+std::uint64_t RegistrationPool::memory() noexcept
+{
+	kernel::Guard guard(lock_);
+	return size_ * list_size();
 }
 
 } // namespace rpcordma::verbs

@@ -134,9 +134,16 @@ class RegistrationPool : public kernel::Heap {
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* How many have been made, those included that were freed again. */
 	[[nodiscard]] std::uint32_t made() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Bytes of the lists of pages of all that there are. */
+	[[nodiscard]] std::uint64_t memory() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
 	Registration *make() noexcept;
+	/* Of one registration's list of pages, in bytes. */
+	[[nodiscard]] std::size_t list_size() const noexcept
+	{
+		return limits_.pages * kernel::Layout<scatterlist>::size;
+	}
 	bool add() noexcept RPCORDMA_EXCLUDES(lock_);
 	bool is_stopped() noexcept RPCORDMA_EXCLUDES(lock_);
 	void grow() noexcept RPCORDMA_EXCLUDES(lock_);

@@ -123,6 +123,7 @@ SendBuffer *SendQueue::make(gfp_t gfp) noexcept
 	ib_send_wr *const request = buffer->request_.get();
 	field::ib_send_wr::sg_list(request) = element;
 	field::ib_send_wr::num_sge(request) = 1;
+	memory_.add(size_);
 	return buffer.release();
 }
 
@@ -146,6 +147,7 @@ bool SendQueue::trim() noexcept
 		kernel::Guard guard(lock_);
 		is_more = free_.give_up(unneeded, least_buffers);
 	}
+	unneeded.for_each([this](const SendBuffer &buffer) { memory_.sub(buffer.bytes().size()); });
 	unneeded.delete_all();
 	return is_more;
 }

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernel/atomic.hh"
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/reserve.hh"
@@ -135,6 +136,8 @@ class SendQueue : public kernel::Heap {
 	/* Frees the buffers that have not been needed since the last call, but for the least. Process context.
 	 * Return: whether another call may free more. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Bytes of all buffers that there are. Any context. */
+	[[nodiscard]] std::uint64_t memory() const noexcept { return memory_.read(); }
 	/* From here on nothing is posted: for draining. */
 	void stop() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Frees all buffers. The queue pair has been drained, and nobody uses one or will. */
@@ -166,6 +169,8 @@ class SendQueue : public kernel::Heap {
 	std::uint32_t size_;
 	const std::uint32_t depth_;
 	QueueUser &user_;
+	/* Ordered against nothing. */
+	kernel::Atomic<std::uint64_t> memory_{0};
 	kernel::Opaque<ib_cqe> silent_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_SEND_QUEUE};
 	kernel::Reserve<SendBuffer> free_ RPCORDMA_GUARDED_BY(lock_);

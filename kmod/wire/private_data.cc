@@ -45,20 +45,20 @@ std::array<std::byte, RPCRDMA_CM_SIZE> PrivateData::encode() const noexcept
 	return bytes;
 }
 
-PrivateData PrivateData::decode(Bytes received) noexcept
+std::optional<PrivateData> PrivateData::find(Bytes received) noexcept
 {
 	for (; received.size() >= RPCRDMA_CM_SIZE; received = received.subspan(1)) {
 		const Candidate bytes = received.first<RPCRDMA_CM_SIZE>();
 		if (!is_private_data(bytes))
 			continue;
 		const std::uint32_t flags = std::to_integer<std::uint32_t>(bytes[5]);
-		return {
+		return PrivateData{
 			.send_size = decode_size(bytes[6]),
 			.receive_size = decode_size(bytes[7]),
 			.remote_invalidation = (flags & RPCRDMA_CM_FLAG_REMOTE_INVALIDATION) != 0,
 		};
 	}
-	return {};
+	return std::nullopt;
 }
 
 } // namespace rpcordma::wire

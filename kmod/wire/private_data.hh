@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "uapi/rpcrdma_v1.h"
 #include "wire/xdr.hh"
@@ -27,9 +28,13 @@ struct PrivateData {
 	[[nodiscard]] std::array<std::byte, RPCRDMA_CM_SIZE> encode() const noexcept;
 
 	/// Finds the format identifier at any offset of what the CM delivered (RFC 8797, 5.2), and checks the format's
-	/// version and that the whole of it is there; the first place that passes is taken. Absent or bad private
-	/// data gives the defaults.
-	[[nodiscard]] static PrivateData decode(Bytes received) noexcept;
+	/// version and that the whole of it is there; the first place that passes is taken. None where it is absent or bad.
+	[[nodiscard]] static std::optional<PrivateData> find(Bytes received) noexcept;
+	/// What holds for a peer that sent this: absent or bad private data gives the defaults.
+	[[nodiscard]] static PrivateData decode(Bytes received) noexcept
+	{
+		return find(received).value_or(PrivateData{});
+	}
 };
 
 } // namespace rpcordma::wire

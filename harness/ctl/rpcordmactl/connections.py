@@ -4,7 +4,7 @@
 from typing import Any
 
 from . import latency
-from .metrics import COUNTERS
+from .metrics import COUNTERS, TALLIES
 from .records import Record
 from .text import age, moment, pairs, table
 
@@ -27,9 +27,15 @@ def statistics(connection: Record) -> str:
     """What a connection has counted."""
     words = [f"{name} {connection[name]}" for name in COUNTERS if name in connection]
     lines = ["    " + "  ".join(words[start:start + 6]) for start in range(0, len(words), 6)]
+    lines += [f"    {name}: {tally(connection[name])}" for name in TALLIES if name in connection]
     if "latency" in connection:
         lines.append("    " + latency.one_line(connection))
     return "\n".join(lines)
+
+
+def tally(counts: dict[str, int]) -> str:
+    """What has happened how often."""
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def overview(connections: list[Record], with_statistics: bool) -> str:
@@ -43,7 +49,8 @@ def overview(connections: list[Record], with_statistics: bool) -> str:
 
 def details(connection: Record, disconnects: list[Record]) -> str:
     """All of one."""
-    lines = [(name, value) for name, value in connection.items() if name not in ("latency", "latency_sum", "pad")]
+    lines = [(name, tally(value) if name in TALLIES else value)
+             for name, value in connection.items() if name not in ("latency", "latency_sum", "pad")]
     parts = [pairs(lines)]
     if "latency" in connection:
         parts += [latency.one_line(connection), latency.drawn(connection)]

@@ -88,7 +88,28 @@ ATTRIBUTES = {
         "local-invalidations": "u64",
         "waits-for-room": "u64",
         "latency": "binary",
-        "latency-sum": "u64"
+        "latency-sum": "u64",
+        "inline-sent": "u64",
+        "inline-received": "u64",
+        "read-chunk-bytes": "u64",
+        "write-chunk-bytes": "u64",
+        "reply-chunk-bytes": "u64",
+        "remote-invalidations": "u64",
+        "retransmissions": "u64",
+        "reverse-calls": "u64",
+        "reverse-replies": "u64",
+        "reverse-credits-in-use": "u32",
+        "receive-memory": "u64",
+        "send-memory": "u64",
+        "registration-memory": "u64",
+        "private-data": "u32",
+        "peer-send-size": "u32",
+        "peer-receive-size": "u32",
+        "peer-remote-invalidation": "u32",
+        "waits": "nest",
+        "refused": "nest",
+        "errors-sent": "nest",
+        "errors-received": "nest"
     },
     "disconnect": {
         "pad": "pad",
@@ -109,6 +130,11 @@ ATTRIBUTES = {
         "remote": "binary",
         "reason": "string",
         "detail": "string"
+    },
+    "tally": {
+        "pad": "pad",
+        "name": "string",
+        "count": "u64"
     }
 }
 COMMANDS = {

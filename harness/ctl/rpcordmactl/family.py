@@ -13,7 +13,7 @@ from .errors import Failure, NotLoaded, NotPermitted
 from .records import Record, record_of
 
 # As pyroute2 calls them. The others are numbers with words.
-TYPES = {"pad": "none", "string": "asciiz", "binary": "cdata", "u64": "uint64"}
+TYPES = {"pad": "none", "string": "asciiz", "binary": "cdata", "nest": "cdata", "u64": "uint64"}
 
 
 def message_class(kind: str) -> type[genlmsg]:

@@ -27,6 +27,22 @@ COUNTERS = {
     "registrations_lost": "Registrations that the server could still reach when the connection was closed",
     "local_invalidations": "Invalidations that the responder had not done",
     "waits_for_room": "Times that a Call waited for room",
+    "inline_sent": "Bytes of RPC messages that were sent without chunks",
+    "inline_received": "Bytes of RPC messages that were received without chunks",
+    "read_chunk_bytes": "Bytes in Read chunks",
+    "write_chunk_bytes": "Bytes that a responder has written to Write chunks",
+    "reply_chunk_bytes": "Bytes that a responder has written to Reply chunks",
+    "remote_invalidations": "Registrations that a responder has invalidated, or asked the requester's device to",
+    "retransmissions": "Calls that were sent once more",
+    "reverse_calls": "Calls in the reverse direction",
+    "reverse_replies": "Answers to Calls in the reverse direction",
+}
+# The same by name.
+TALLIES = {
+    "waits": "Times that what was to be sent had to wait",
+    "refused": "Messages of the peer's that were dropped or answered with an error",
+    "errors_sent": "RDMA_ERRORs that were sent",
+    "errors_received": "RDMA_ERRORs that were received",
 }
 GAUGES = {
     "credits_in_use": "Calls without a Reply",
@@ -36,6 +52,10 @@ GAUGES = {
     "call_threshold": "Bytes of the largest message from requester to responder without chunks",
     "reply_threshold": "Bytes of the largest message from responder to requester without chunks",
     "age": "Seconds since the connection was established",
+    "reverse_credits_in_use": "Calls in the reverse direction without an answer",
+    "receive_memory": "Bytes of the buffers that messages are received in",
+    "send_memory": "Bytes of the buffers that messages are sent from",
+    "registration_memory": "Bytes of the lists of pages of registrations",
 }
 SERVER = {
     "svc_reads": "RDMA Reads of the server",
@@ -80,6 +100,7 @@ class Collector:
         yield connected
         yield from self.numbers(prometheus.CounterMetricFamily, COUNTERS)
         yield from self.numbers(prometheus.GaugeMetricFamily, GAUGES)
+        yield from self.tallies(prometheus.CounterMetricFamily)
         yield self.latency(prometheus.HistogramMetricFamily)
 
     def numbers(self, family: Any, texts: dict[str, str]) -> Iterator[Any]:
@@ -89,6 +110,15 @@ class Collector:
             for connection in self.connections:
                 if name in connection:
                     metric.add_metric(labels_of(connection), connection[name])
+            yield metric
+
+    def tallies(self, family: Any) -> Iterator[Any]:
+        """A metric for each tally, with a label for what is counted."""
+        for name, text in TALLIES.items():
+            metric = family(f"rpcordma_{name}", text, labels=(*LABELS, "reason"))
+            for connection in self.connections:
+                for reason, count in connection.get(name, {}).items():
+                    metric.add_metric([*labels_of(connection), reason], count)
             yield metric
 
     def latency(self, family: Any) -> Any:

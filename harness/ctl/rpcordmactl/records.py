@@ -55,11 +55,37 @@ def value_of(name: str, kind: str, value: Any) -> Any:
     return list(struct.unpack(f"={len(value) // 8}Q", value)) if name == "latency" else address_of(value)
 
 
+def tallied(data: bytes) -> tuple[str, int]:
+    """A name, and how often that has happened: the attributes of a "tally"."""
+    names = list(ATTRIBUTES["tally"])
+    name, count = "", 0
+    while len(data) >= 4:
+        size, number = struct.unpack_from("=HH", data)
+        value, data = data[4:size], data[size + 3 & ~3:]
+        if names[number - 1] == "name":
+            name = value.rstrip(b"\0").decode()
+        elif names[number - 1] == "count":
+            count, = struct.unpack("=Q", value)
+    return name, count
+
+
 def record_of(kind: str, attributes: Iterable[tuple[str, Any]]) -> Record:
-    """The record of a message's attributes: those that this program knows."""
+    """The record of a message's attributes: those that this program knows.
+
+    A tally has an attribute for each of its names.
+    """
     kinds = ATTRIBUTES[kind]
-    return {name.replace("-", "_"): value_of(name, kinds[name], value)
-            for name, value in attributes if kinds.get(name, "pad") != "pad"}
+    record: Record = {}
+    for name, value in attributes:
+        if kinds.get(name, "pad") == "pad":
+            continue
+        key = name.replace("-", "_")
+        if kinds[name] == "nest":
+            counted, count = tallied(value)
+            record.setdefault(key, {})[counted] = count
+        else:
+            record[key] = value_of(name, kinds[name], value)
+    return record
 
 
 def as_json(value: Any) -> Any:

@@ -26,6 +26,7 @@ def everything() -> metrics.Collector:
     """Both roles, with all numbers that a connection may have."""
     named = [*metrics.COUNTERS, *metrics.GAUGES]
     whole: Record = {name: number for number, name in enumerate(named, 1)}
+    whole |= {name: {"one": 1, "another": 2} for name in metrics.TALLIES}
     return metrics.Collector(MODULE, [{"address": Address("::", 20049), "is_listening": 1}],
                              [connection(**whole), responder()])
 

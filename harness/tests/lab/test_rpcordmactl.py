@@ -71,6 +71,19 @@ def test_a_message_becomes_a_record() -> None:
         "latency": LATENCY}
 
 
+def test_a_tally_has_an_attribute_for_each_name() -> None:
+    """The record has one dict of them."""
+    def tallied(name: bytes, count: int) -> bytes:
+        text = struct.pack("=HH", 4 + len(name), 2) + name + bytes(-len(name) % 4)
+        return text + struct.pack("=HH", 4, 1) + struct.pack("=HHQ", 12, 3, count)
+
+    attributes = [("waits", tallied(b"credits\0", 3)), ("refused", tallied(b"too short\0", 1)),
+                  ("waits", tallied(b"send queue\0", 1 << 40))]
+    assert records.record_of("connection", attributes) == {
+        "waits": {"credits": 3, "send queue": 1 << 40}, "refused": {"too short": 1}}
+    assert record("connection", errors_sent=tallied(b"ERR_CHUNK\0", 2)) == {"errors_sent": {"ERR_CHUNK": 2}}
+
+
 def test_addresses() -> None:
     """Of both families, and on a link."""
     packed = struct.pack("=H", socket.AF_INET6) + struct.pack("!HI", 20049, 0)
@@ -120,6 +133,10 @@ def test_statistics_follow_their_connection() -> None:
     assert lines[2] == "    receives 100  sends 101"
     assert lines[3].startswith("    replies 100  mean")
     assert lines[5:] == ["    receives 5  sends 6", "    no Reply yet"]
+    lines = connections.overview([connection(waits={"credits": 3, "pages": 1})], True).splitlines()
+    assert lines[3] == "    waits: credits 3, pages 1"
+    shown = connections.details(connection(waits={"credits": 3, "pages": 1}), [])
+    assert any(line.split(maxsplit=1) == ["waits", "credits 3, pages 1"] for line in shown.splitlines())
 
 
 def test_durations_and_ages() -> None:
@@ -132,7 +149,8 @@ def test_durations_and_ages() -> None:
 
 def test_openmetrics_can_be_read() -> None:
     """By the reader of the library that Prometheus provides, which insists on the order and the names."""
-    collector = metrics.Collector(MODULE, [{"address": PEER, "is_listening": 1}], [connection(), responder()])
+    collector = metrics.Collector(MODULE, [{"address": PEER, "is_listening": 1}],
+                                  [connection(errors_received={"ERR_VERS": 2}), responder()])
     written = metrics.text(collector, False)
     assert written.endswith("# EOF\n")
     samples = {(sample.name, sample.labels.get("connection"), sample.labels.get("le")): sample.value
@@ -146,6 +164,8 @@ def test_openmetrics_can_be_read() -> None:
     assert samples["rpcordma_latency_seconds_sum", "3", None] == 0.001
     assert samples["rpcordma_connected", "4", None] == 0
     assert ("rpcordma_credits_granted", "4", None) not in samples
+    assert samples["rpcordma_errors_received_total", "3", None] == 2
+    assert 'reason="ERR_VERS"' in written
 
 
 def test_prometheus_text_can_be_read() -> None:
