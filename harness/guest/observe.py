@@ -11,30 +11,20 @@ import json
 import socket
 import struct
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "ctl"))
 
 from rpcordmactl.description import ATTRIBUTES, COMMANDS  # noqa: E402
-from rpcordmactl.records import as_json, record_of  # noqa: E402
+from rpcordmactl.records import as_json, attributes_in, record_of  # noqa: E402
 
 # linux/netlink.h, linux/genetlink.h
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
 GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 16, 3, 1, 2
-NLA_TYPE_MASK = 0x3fff
 PART = 8192
 ATTEMPTS = 50
 FORMATS = {"u64": "=Q", "string": "", "binary": "", "nest": "", "pad": ""}
-
-
-def attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Numbers and values."""
-    while len(data) >= 4:
-        size, number = struct.unpack_from("=HH", data)
-        yield number & NLA_TYPE_MASK, data[4:size]
-        data = data[size + 3 & ~3:]
 
 
 class Family:
@@ -45,7 +35,7 @@ class Family:
         name = b"rpcordma\0"
         padded = struct.pack("=HH", 4 + len(name), CTRL_ATTR_FAMILY_NAME) + name + bytes(-len(name) % 4)
         answer, = self.ask(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0, padded)
-        self.number, = struct.unpack("=H", dict(attributes(answer))[CTRL_ATTR_FAMILY_ID])
+        self.number, = struct.unpack("=H", dict(attributes_in(answer))[CTRL_ATTR_FAMILY_ID])
         self.parts = 0
 
     def ask(self, kind: int, command: int, flags: int, body: bytes = b"") -> list[bytes]:
@@ -73,7 +63,7 @@ class Family:
         """All of a kind."""
         names = list(ATTRIBUTES[kind].items())
         flags = 0 if kind == "module" else NLM_F_DUMP
-        return [record_of(kind, [value_of(*names[number - 1], value) for number, value in attributes(answer)])
+        return [record_of(kind, [value_of(*names[number - 1], value) for number, value in attributes_in(answer)])
                 for answer in self.ask(self.number, COMMANDS[f"{kind}-get"], flags)]
 
 

@@ -4,13 +4,16 @@
 import ipaddress
 import socket
 import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Iterable
+from typing import Any
 
 from .description import ATTRIBUTES, WORDS
 
 Record = dict[str, Any]
 
+# linux/netlink.h: the other bits say how the value is encoded.
+NLA_TYPE_MASK = 0x3fff
 # A latency's first interval ends at 1024 ns, each that follows at twice the end of the one before it.
 FINEST_BITS = 10
 
@@ -55,18 +58,20 @@ def value_of(name: str, kind: str, value: Any) -> Any:
     return list(struct.unpack(f"={len(value) // 8}Q", value)) if name == "latency" else address_of(value)
 
 
+def attributes_in(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Numbers and values, as netlink has them in messages and in nests."""
+    while len(data) >= 4:
+        size, number = struct.unpack_from("=HH", data)
+        yield number & NLA_TYPE_MASK, data[4:size]
+        data = data[size + 3 & ~3:]
+
+
 def tallied(data: bytes) -> tuple[str, int]:
     """A name, and how often that has happened: the attributes of a "tally"."""
     names = list(ATTRIBUTES["tally"])
-    name, count = "", 0
-    while len(data) >= 4:
-        size, number = struct.unpack_from("=HH", data)
-        value, data = data[4:size], data[size + 3 & ~3:]
-        if names[number - 1] == "name":
-            name = value.rstrip(b"\0").decode()
-        elif names[number - 1] == "count":
-            count, = struct.unpack("=Q", value)
-    return name, count
+    found = {names[number - 1]: value for number, value in attributes_in(data)}
+    count, = struct.unpack("=Q", found["count"])
+    return found["name"].rstrip(b"\0").decode(), count
 
 
 def record_of(kind: str, attributes: Iterable[tuple[str, Any]]) -> Record:

@@ -24,9 +24,9 @@ Record = dict[str, Any]
 
 OBSERVE = f"/usr/bin/python3 -B {CHECKOUT}/harness/guest/observe.py"
 TRACE = "/sys/kernel/tracing/instances/observed"
-# What each count has a trace event for.
-REFUSED = ("message_dropped", "call_refused", "reply_refused", "reverse_call_dropped")
-EVENTS = (*REFUSED, "error_sent", "error_received")
+# The trace events of what a requester refuses.
+REFUSED = ("message_dropped", "reply_refused", "reverse_call_dropped")
+EVENTS = (*REFUSED, "error_sent")
 # The connection stays until the test has looked at it.
 TO_THE_RESPONDER = """# RFC 8166, 4.5, hostile: messages that a responder answers with an error, or not at all
 send null
@@ -84,10 +84,10 @@ def counted(guest: Guest, peer: str, events: tuple[str, ...], what: str) -> Coun
     return Counter(quoted or word for quoted, word in found)
 
 
-def connections(guest: Guest, role: str, end: str, port: int) -> list[Record]:
-    """Those of that role and with that port at that end."""
-    found = json.loads(guest.output(OBSERVE))["connection"]
-    return [record for record in found if record["role"] == role and record.get(end, {}).get("port") == port]
+def connections(observed: str, role: str, end: str, port: int) -> list[Record]:
+    """Those of that role and with that port at that end, of what observe.py has printed."""
+    return [record for record in json.loads(observed)["connection"]
+            if record["role"] == role and record[end]["port"] == port]
 
 
 def test_a_responder_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
@@ -102,7 +102,7 @@ def test_a_responder_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
         records: list[Record] = []
         # Its last step lasts for two minutes.
         while not records and process.status is None:
-            records = [record for record in connections(guest, "responder", "local", PORT)
+            records = [record for record in connections(guest.output(OBSERVE), "responder", "local", PORT)
                        if sum(record.get("refused", {}).values()) == sum(wanted["refused"].values())]
         process.kill(signal.SIGINT)
         shown = process.wait(60).stdout
@@ -126,8 +126,7 @@ def test_a_requester_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
         assert {row["outcome"] for row in rows} == {"passed"}
         assert len(rows) == len(TO_THE_REQUESTER)
         records = [record for version in ("3", "4.1")
-                   for record in json.loads(guest.read(f"/tmp/observed.{version}"))["connection"]
-                   if record["role"] == "requester" and record["remote"]["port"] == PEER_PORT]
+                   for record in connections(guest.read(f"/tmp/observed.{version}"), "requester", "remote", PEER_PORT)]
         tallies = {name: sum((Counter(record.get(name, {})) for record in records), Counter[str]())
                    for name in ("refused", "errors_sent", "errors_received")}
         messages = "\n".join(line for row in rows for line in row["trace"])
