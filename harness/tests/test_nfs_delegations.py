@@ -137,10 +137,19 @@ def test_a_write_delegation_is_recalled_for_another_client(pair: Pair, version: 
 
 @pytest.mark.servers("6.12", "7.3")
 def test_who_holds_a_write_delegation_is_asked_for_the_size(pair: Pair, version: str) -> None:
-    """CB_GETATTR: another client sees how much has been written."""
-    with (observed(pair, version) as (_, record), second_client(pair, version) as other,
-          delegated(pair, "w", "x" * 12345) as held):
-        shown = pair.server.run(f"stat -c %s {other}/{held.name}")
+    """CB_GETATTR: another client sees how much has been written.
+
+    nfsd recalls the delegation where the answer takes more than 30 ms, as it may on a busy machine, and then shows
+    the size that it knows itself.
+    """
+    with observed(pair, version) as (_, record), second_client(pair, version) as other:
+        for _ in range(ATTEMPTS):
+            with delegated(pair, "w", "x" * 12345) as held:
+                shown = pair.server.run(f"stat -c %s {other}/{held.name}")
+                if held.is_delegated():
+                    break
+        else:
+            pytest.fail(f"nfsd has recalled the delegation {ATTEMPTS} times")
         assert shown.stdout == "12345\n"
         assert shown.seconds < SOON
         record.wait_for(1, "CB_GETATTR")
