@@ -48,15 +48,17 @@ install: all
 uninstall:
 	@scripts/install uninstall '$(KVER)'
 
-## make install-peer      the conformance tester, its cases, man pages and completions (PREFIX=/usr/local, DESTDIR=)
+## make install-peer      the conformance tester, its cases, templates, man pages and completions (PREFIX=/usr/local, DESTDIR=)
 PREFIX ?= /usr/local
 # Debian's packages have another one.
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 peer-data := $(PREFIX)/share/rpcordma-peer
 install-peer:
-	@$(MAKE) --no-print-directory -C harness/peer CASES='$(peer-data)/cases'
+	@$(MAKE) --no-print-directory -C harness/peer CASES='$(peer-data)/cases' TEMPLATES='$(peer-data)/templates'
 	install -D -t '$(DESTDIR)$(PREFIX)/bin' build/peer/rpcordma-peer
 	cd harness/peer && find cases -name '*.case' -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/)$(peer-data)/{}' ';'
+	install -D -m 644 -t '$(DESTDIR)$(peer-data)/templates' $(foreach kind,html xml css js,harness/peer/templates/*.$(kind))
+	install -t '$(DESTDIR)$(peer-data)/templates' harness/peer/templates/render
 	install -m 644 -t '$(DESTDIR)$(peer-data)' harness/peer/requirements.txt harness/peer/report.schema.json
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man1' Documentation/rpcordma-peer.1
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man5' Documentation/rpcordma-peer-case.5

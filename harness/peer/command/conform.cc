@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "command/alone.hh"
+#include "command/document_file.hh"
 #include "command/output_file.hh"
 #include "command/progress.hh"
 #include "command/selection.hh"
@@ -179,15 +180,15 @@ std::size_t progress_width(const Options &options)
 struct Outputs {
 	explicit Outputs(const Options &options)
 		: results("--results", options.results)
-		, junit("--junit", options.junit)
-		, html("--html", options.html)
+		, junit("--junit", options.junit, "junit.xml")
+		, html("--html", options.html, "report.html")
 		, mark("--mark", options.mark, std::ios::app)
 	{
 	}
 
 	OutputFile results;
-	OutputFile junit;
-	OutputFile html;
+	DocumentFile junit;
+	DocumentFile html;
 	OutputFile mark;
 };
 
@@ -214,15 +215,16 @@ void show(const CaseResult &result, const Options &options)
 void conclude(const Report &report, const Options &options, Outputs &outputs)
 {
 	write_json(outputs.results.stream(), report);
-	write_junit(outputs.junit.stream(), report);
-	write_html(outputs.html.stream(), report);
+	outputs.junit.write(junit_view(report));
+	outputs.html.write(page_view(report));
 	if (options.invocation.json && !options.json_lines)
 		write_json(std::cout, report);
 	else if (!options.json_lines)
 		write_summary(std::cout, report);
 	if (report.count(Outcome::failed) > 0 && report.interrupted.empty())
 		options.invocation.status = FAILED;
-	for (OutputFile *const file : {&outputs.results, &outputs.junit, &outputs.html, &outputs.mark})
+	for (OutputFile *const file :
+	     std::initializer_list<OutputFile *>{&outputs.results, &outputs.junit, &outputs.html, &outputs.mark})
 		if (!file->finish())
 			options.invocation.status = WRONG_USE;
 }

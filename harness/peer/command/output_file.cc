@@ -22,7 +22,7 @@ OutputFile::OutputFile(const std::string &option, const std::string &name, std::
 
 bool OutputFile::finish()
 {
-	if (name_.empty() || file_.flush())
+	if (!is_wanted() || file_.flush())
 		return true;
 	std::cerr << "rpcordma-peer: " << name_ << " could not be written to its end\n";
 	return false;

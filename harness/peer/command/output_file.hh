@@ -15,6 +15,7 @@ class OutputFile {
 	/// Throws CLI::ValidationError, which names the option, where it cannot be written.
 	OutputFile(const std::string &option, const std::string &name, std::ios::openmode mode = std::ios::trunc);
 
+	[[nodiscard]] bool is_wanted() const noexcept { return !name_.empty(); }
 	[[nodiscard]] std::ostream &stream() noexcept { return file_; }
 
 	/// False, after saying so, where something has not been written.

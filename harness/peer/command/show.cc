@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 
+#include "command/document_file.hh"
 #include "command/output_file.hh"
 #include "command/terminal.hh"
 #include "language/case.hh"
@@ -49,17 +50,17 @@ void show_one(const Options &options)
 	if (options.files.size() > 1)
 		throw CLI::ValidationError("report", "shows one FILE, or several with --matrix");
 	const Report report = load(options.files.front());
-	OutputFile junit("--junit", options.junit);
-	OutputFile html("--html", options.html);
+	DocumentFile junit("--junit", options.junit, "junit.xml");
+	DocumentFile html("--html", options.html, "report.html");
 	OutputFile capture("--capture", options.capture);
-	write_junit(junit.stream(), report);
-	write_html(html.stream(), report);
+	junit.write(junit_view(report));
+	html.write(page_view(report));
 	write_capture(capture.stream(), report.results);
 	if (options.invocation.json)
 		write_json(std::cout, report);
 	else if (options.junit.empty() && options.html.empty() && options.capture.empty())
 		write_table(std::cout, report, colours());
-	for (OutputFile *const file : {&junit, &html, &capture})
+	for (OutputFile *const file : std::initializer_list<OutputFile *>{&junit, &html, &capture})
 		finish(*file, options);
 }
 
@@ -79,8 +80,8 @@ void show_matrix(const Options &options)
 		reports.push_back(load_named(file));
 	const Matrix matrix =
 		matrix_of(reports, options.requirements ? Matrix::Rows::requirements : Matrix::Rows::cases);
-	OutputFile html("--html", options.html);
-	write_matrix_html(html.stream(), matrix, options.differences);
+	DocumentFile html("--html", options.html, "matrix.html");
+	html.write(matrix_view(matrix, options.differences));
 	if (options.html.empty())
 		write_matrix(std::cout, matrix, options.differences, colours());
 	finish(html, options);

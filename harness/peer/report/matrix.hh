@@ -56,7 +56,5 @@ struct Matrix {
 
 /// As a table for the terminal: with @only_differences, of the rows that differ.
 void write_matrix(std::ostream &out, const Matrix &matrix, bool only_differences, bool colour);
-/// As one self-contained HTML page.
-void write_matrix_html(std::ostream &out, const Matrix &matrix, bool only_differences);
 
 } // namespace peer

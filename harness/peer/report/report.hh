@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a conformance run found, as a table for the terminal, JSON, JUnit XML, and one self-contained HTML page.
+// What a conformance run found, as a table for the terminal, and as JSON.
 
 #pragma once
 
@@ -146,7 +146,5 @@ void write_summary(std::ostream &out, const Report &report);
 void write_json(std::ostream &out, const Report &report);
 /// Reads what write_json() has written; @name is what complaints call it. Throws ScriptError.
 [[nodiscard]] Report read_json(std::istream &in, const std::string &name);
-void write_junit(std::ostream &out, const Report &report);
-void write_html(std::ostream &out, const Report &report);
 
 } // namespace peer

@@ -5,16 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <set>
 #include <sstream>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "language/case.hh"
 #include "report/text.hh"
+#include "report/view.hh"
 
 namespace peer {
 namespace {
@@ -96,105 +92,36 @@ template <typename Write> std::string written(Write write)
 	return out.str();
 }
 
-std::string html_of(const Report &report)
-{
-	return written([&](std::ostream &out) { write_html(out, report); });
-}
-
-std::string junit_of(const Report &report)
-{
-	return written([&](std::ostream &out) { write_junit(out, report); });
-}
-
 std::string table_of(const Report &report)
 {
 	return written([&](std::ostream &out) { write_table(out, report, false); });
 }
 
-// An ampersand begins one of the entities that XML and HTML share.
-bool text_is_well_formed(std::string_view text)
+// The one with this name; null where there is none.
+View named(const View &all, const std::string &name)
 {
-	constexpr std::array<std::string_view, 6> ENTITIES = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;", "&#10;"};
-	for (std::size_t at = 0; (at = text.find('&', at)) != std::string_view::npos; at++)
-		if (std::none_of(ENTITIES.begin(), ENTITIES.end(),
-				 [&](std::string_view entity) { return text.substr(at).starts_with(entity); }))
-			return false;
-	return text.find_first_of("<>") == std::string_view::npos;
-}
-
-// ' name="value"', any number of them.
-bool attributes_are_well_formed(std::string_view text)
-{
-	while (!text.empty()) {
-		const std::size_t value = text.find("=\"");
-		const std::size_t end = text.find('"', value == std::string_view::npos ? value : value + 2);
-		if (text[0] != ' ' || end == std::string_view::npos ||
-		    text.substr(1, value - 1).find_first_not_of("abcdefghijklmnopqrstuvwxyz-") !=
-			    std::string_view::npos ||
-		    !text_is_well_formed(text.substr(value + 2, end - value - 2)))
-			return false;
-		text.remove_prefix(end + 1);
-	}
-	return true;
-}
-
-// One tag, without its brackets. What is wrong with it, or nothing.
-std::string complaint_about_tag(std::string_view tag, std::vector<std::string> &open)
-{
-	if (tag.starts_with('/')) {
-		if (open.empty() || open.back() != tag.substr(1))
-			return "closes what is not open: " + std::string(tag);
-		open.pop_back();
-		return {};
-	}
-	const bool empty = tag.ends_with('/');
-	if (empty)
-		tag.remove_suffix(tag.ends_with(" /") ? 2 : 1);
-	const std::string_view name = tag.substr(0, tag.find(' '));
-	if (name.empty() || !attributes_are_well_formed(tag.substr(name.size())))
-		return "tag: " + std::string(tag);
-	if (!empty)
-		open.emplace_back(name);
+	for (const View &one : all)
+		if (one["name"] == name)
+			return one;
 	return {};
 }
 
-void remove(std::string &text, std::string_view from, std::string_view to)
+View property_of(const Report &report, const std::string &name)
 {
-	for (std::size_t at; (at = text.find(from)) != std::string::npos;)
-		text.erase(at, text.find(to, at) + to.size() - at);
+	return named(junit_view(report)["properties"], name)["value"];
 }
 
-// What is wrong with a document's markup, or nothing.
-std::string complaint_about(std::string markup)
+View case_of(const View &page, const std::string &name)
 {
-	remove(markup, "<?xml", "?>");
-	remove(markup, "<!DOCTYPE", ">");
-	remove(markup, "<![CDATA[", "]]>");
-
-	std::vector<std::string> open;
-	for (std::size_t at = 0; at < markup.size();) {
-		const std::size_t begin = std::min(markup.find('<', at), markup.size());
-		if (!text_is_well_formed(markup.substr(at, begin - at)))
-			return "text: " + markup.substr(at, begin - at);
-		if (begin == markup.size())
-			break;
-		const std::size_t end = markup.find('>', begin);
-		if (end == std::string::npos)
-			return "a tag that does not end";
-		const std::string complaint = complaint_about_tag(markup.substr(begin + 1, end - begin - 1), open);
-		if (!complaint.empty())
-			return complaint;
-		at = end + 1;
-	}
-	return open.empty() ? "" : "not closed: " + open.back();
+	for (const View &section : page["sections"])
+		if (View found = named(section["cases"], name); !found.is_null())
+			return found;
+	return {};
 }
 
-TEST(Complaint, IsAboutWhatIsNotWellFormed)
+View requirement_of(const View &page, const std::string &name)
 {
-	EXPECT_EQ(complaint_about("<a b=\"1\" c=\"&lt;\">x<br /><d/>&amp;</a>"), "");
-	for (const char *const bad :
-	     {"<a>", "</a>", "<a></b>", "<a b></a>", "<a b=1></a>", "<a b=\"<\"></a>", "a & b", "a > b", "<a"})
-		EXPECT_NE(complaint_about(bad), "") << bad;
+	return named(page["requirements"], name);
 }
 
 bool has_control_characters(const std::string &text)
@@ -259,80 +186,6 @@ TEST(Requirements, ThatAreMalformed_AreRefused)
 	}
 }
 
-const std::vector<Requirement> &all_requirements()
-{
-	static const std::vector<Requirement> requirements = load_requirements(std::string(PEER_SOURCE) + "/requirement"
-													  "s.txt");
-	return requirements;
-}
-
-// As many as the key words that each document has, but for those that require nothing: see requirements.txt.
-TEST(RequirementsTxt, HasEachKeyWord)
-{
-	const auto count = [](std::string_view document) {
-		return std::count_if(all_requirements().begin(), all_requirements().end(), [&](const Requirement &one) {
-			return one.identifier.starts_with(document) && one.level != "says";
-		});
-	};
-	EXPECT_EQ(count("8166-"), 31 + 46);
-	EXPECT_EQ(count("8267-"), 20);
-	EXPECT_EQ(count("bis-"), 78);
-	EXPECT_EQ(count("8797-"), 7);
-	EXPECT_EQ(count("8167-"), 10);
-	EXPECT_EQ(count("v2-"), 13);
-}
-
-TEST(RequirementsTxt, HasWhatCasesSayThatTheyCover)
-{
-	std::set<std::string> known;
-	for (const Requirement &requirement : all_requirements())
-		known.insert(requirement.identifier);
-	for (const Case &test : load_cases(PEER_SOURCE "/cases"))
-		for (const std::string &identifier : test.requirements)
-			EXPECT_TRUE(known.contains(identifier)) << test.name << " covers " << identifier;
-}
-
-// Which of the cases for servers and for clients have to see something, where @who is bound.
-std::set<Tested> seen_in(const std::string &who)
-{
-	if (who == "responder" || who == "server")
-		return {Tested::server};
-	if (who == "requester" || who == "client")
-		return {Tested::client};
-	return {Tested::server, Tested::client};
-}
-
-// In the reverse direction the roles are exchanged, and RFC 8167 is about both.
-TEST(RequirementsTxt, BindWhomTheCasesForThemTest)
-{
-	std::map<std::string, std::string> bound;
-	for (const Requirement &requirement : all_requirements())
-		bound[requirement.identifier] = requirement.who;
-	for (const Case &test : load_cases(PEER_SOURCE "/cases")) {
-		if (test.name.find("/reverse-") != std::string::npos)
-			continue;
-		for (const std::string &identifier : test.requirements)
-			EXPECT_TRUE(identifier.starts_with("8167-") || seen_in(bound[identifier]).contains(test.tested))
-				<< test.name << " covers " << identifier;
-	}
-}
-
-TEST(RequirementsTxt, HasACaseForWhoeverIsBoundByWhatCanBeSeen)
-{
-	std::map<std::string, std::string> shared;
-	for (const Requirement &one : all_requirements())
-		shared[one.identifier] = one.shared_identifier();
-	std::map<std::string, std::set<Tested>> covered;
-	for (const Case &test : load_cases(PEER_SOURCE "/cases"))
-		for (const std::string &identifier : test.requirements)
-			covered[shared[identifier]].insert(test.tested);
-	for (const Requirement &one : all_requirements())
-		for (const Tested tested : seen_in(one.who))
-			EXPECT_TRUE(!one.visible() || covered[one.shared_identifier()].contains(tested))
-				<< one.identifier << " has no case for "
-				<< (tested == Tested::server ? "servers" : "clients");
-}
-
 TEST(Report, FindsResultsByWhatSaysTheSame)
 {
 	const Report report = with_requirements();
@@ -384,11 +237,9 @@ TEST(Reports, SayThatTheRunWasInterrupted)
 	EXPECT_TRUE(written([&](std::ostream &out) {
 			    write_summary(out, report);
 		    }).ends_with("\n1 passed, 1 failed, 1 skipped; " + sentence + "\n"));
-	EXPECT_NE(html_of(report).find("This run was " + sentence), std::string::npos);
-	const std::string junit = junit_of(report);
-	EXPECT_NE(junit.find("<system-err>" + sentence + "</system-err>"), std::string::npos);
-	EXPECT_EQ(complaint_about(junit), "");
-	EXPECT_EQ(complaint_about(html_of(report)), "");
+	EXPECT_EQ(page_view(report)["interruption"], sentence);
+	EXPECT_EQ(junit_view(report)["interruption"], sentence);
+	EXPECT_EQ(property_of(report, "interrupted"), "SIGINT");
 	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
 	EXPECT_EQ(json["interrupted"], "SIGINT");
 	EXPECT_EQ(json["planned"], 300);
@@ -397,7 +248,7 @@ TEST(Reports, SayThatTheRunWasInterrupted)
 TEST(Reports, SayNothingOfAnInterruptionThatThereWasNot)
 {
 	const Report report = example();
-	for (const std::string &text : {html_of(report), junit_of(report), table_of(report)})
+	for (const std::string &text : {page_view(report).dump(), junit_view(report).dump(), table_of(report)})
 		EXPECT_EQ(text.find("interrupted"), std::string::npos) << text;
 	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
 	EXPECT_TRUE(json["interrupted"].is_null());
@@ -429,8 +280,8 @@ TEST(Verdict, HasWhatIsNoMustApart)
 TEST(Verdict, IsInEveryReport)
 {
 	const Report report = example();
-	EXPECT_NE(html_of(report).find("<p class=\"verdict failed\">" + report.verdict()), std::string::npos);
-	EXPECT_NE(junit_of(report).find("name=\"verdict\" value=\"" + report.verdict()), std::string::npos);
+	EXPECT_EQ(page_view(report)["verdict"], View({{"text", report.verdict()}, {"outcome", "failed"}}));
+	EXPECT_EQ(property_of(report, "verdict"), report.verdict());
 	const auto json = nlohmann::json::parse(written([&](std::ostream &out) { write_json(out, report); }));
 	EXPECT_EQ(json["conforms"], false);
 	EXPECT_EQ(json["levels"]["must"]["failed"], 1);
@@ -471,92 +322,108 @@ TEST(Json, HasEverything)
 	EXPECT_TRUE(json["requirements"][3]["cases"].empty());
 }
 
-TEST(Junit, IsWellFormed)
+TEST(JunitView, HasCountsAndFailures)
 {
-	EXPECT_EQ(complaint_about(junit_of(example())), "");
-	EXPECT_FALSE(has_control_characters(junit_of(example())));
+	const View junit = junit_view(example());
+	EXPECT_EQ(junit["name"], "rpcordma-peer.server");
+	EXPECT_EQ(junit["failures"], 1);
+	EXPECT_EQ(junit["skipped"], 1);
+	EXPECT_EQ(junit["seconds"], 1.5125);
+	ASSERT_EQ(junit["cases"].size(), 3U);
+	const View &failed = junit["cases"][1];
+	EXPECT_EQ(failed["class"], "server.RFC 8166, 3_4_10");
+	EXPECT_EQ(failed["name"], "server/padding");
+	EXPECT_NE(failed["comparison"].get<std::string>().find("\n! padding  none      </pre"), std::string::npos);
+	EXPECT_EQ(junit["cases"][2]["outcome"], "skipped");
+	EXPECT_EQ(junit["cases"][2]["came"], "the device has no memory windows");
 }
 
-TEST(Junit, HasCountsAndFailures)
+TEST(Views, HavePrintableTextsThatNobodyHasEscaped)
 {
-	const std::string junit = junit_of(example());
-	EXPECT_NE(junit.find("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"1.512\""), std::string::npos)
-		<< junit;
-	EXPECT_NE(junit.find("<testcase classname=\"server.RFC 8166, 3_4_10\" name=\"server/padding\" "
-			     "time=\"1.500\">\n      <failure message=\"&lt;/pre&gt;"),
-		  std::string::npos)
-		<< junit;
-	EXPECT_NE(junit.find("\n! padding  none      &lt;/pre"), std::string::npos) << junit;
-	EXPECT_NE(junit.find("<skipped message=\"the device has no memory windows\"/>"), std::string::npos) << junit;
+	const std::string shown = "</pre><script>alert(\"1\")</script>&\\x1b[31m\\xff\\x01\\xc2\\x9b]]>'";
+	const View page = page_view(with_requirements());
+	const View junit = junit_view(example());
+	EXPECT_EQ(case_of(page, "server/padding")["came"], shown);
+	EXPECT_EQ(case_of(page, "server/padding")["messages"], shown + "\n");
+	EXPECT_EQ(junit["cases"][1]["came"], shown);
+	// Which also throws where there is something else than UTF-8.
+	EXPECT_FALSE(has_control_characters(page.dump(-1, ' ', false)));
+	EXPECT_FALSE(has_control_characters(junit.dump(-1, ' ', false)));
+	EXPECT_EQ(made_printable(View::array({View("\xff"), View({{"a", "\x01"}}), View(7)})),
+		  View::array({View("\\xff"), View({{"a", "\\x01"}}), View(7)}));
 }
 
-TEST(Html, IsWellFormed)
+TEST(Views, OfNothingCanBeMade)
 {
-	EXPECT_EQ(complaint_about(html_of(example())), "");
-	EXPECT_EQ(complaint_about(html_of(with_requirements())), "");
-	EXPECT_EQ(complaint_about(html_of({})), "");
+	EXPECT_EQ(page_view({})["sections"], View::array());
+	EXPECT_EQ(junit_view({})["cases"], View::array());
 }
 
-TEST(Html, ShowsWhatCameAsText)
+TEST(PageView, MarksWhatDiffers)
 {
-	const std::string html = html_of(example());
-	EXPECT_NE(html.find("&lt;/pre&gt;&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;\\x1b[31m\\xff\\x01"),
-		  std::string::npos);
-	EXPECT_EQ(html.find("alert(\"1\")"), std::string::npos);
-	EXPECT_FALSE(has_control_characters(html));
+	const View result = case_of(page_view(example()), "server/padding");
+	EXPECT_EQ(result["comparison"][0]["what"], "padding");
+	EXPECT_EQ(result["comparison"][0]["expected"], View::array({View({{"text", "none"}, {"differs", true}})}));
 }
 
-TEST(Html, MarksWhatDiffers)
+TEST(PageView, HasSectionsInTheOrderOfTheirNumbers)
 {
-	EXPECT_NE(html_of(example()).find("<td>padding</td><td><code><mark>none</mark></code></td>"),
-		  std::string::npos);
+	const View page = page_view(example());
+	std::vector<std::string> titles;
+	for (const View &section : page["sections"])
+		titles.push_back(section["title"]);
+	EXPECT_EQ(titles, (std::vector<std::string>{"RFC 8166, 3.4.9", "RFC 8166, 3.4.10", "bis-04, 5.5.1"}));
 }
 
-TEST(Html, HasSectionsInTheOrderOfTheirNumbers)
-{
-	const std::string html = html_of(example());
-	const std::size_t ninth = html.find(">RFC 8166, 3.4.9</a></h2>");
-	const std::size_t tenth = html.find(">RFC 8166, 3.4.10</a></h2>");
-	ASSERT_NE(ninth, std::string::npos);
-	ASSERT_NE(tenth, std::string::npos);
-	EXPECT_LT(ninth, tenth);
-}
-
-TEST(Html, TakesNothingFromElsewhere)
-{
-	const std::string html = html_of(with_requirements());
-	for (const char *const reference : {"src=", "<link", "url(", "@import"})
-		EXPECT_EQ(html.find(reference), std::string::npos) << reference;
-	// What can be followed is not loaded.
-	constexpr std::string_view LINK = "<a href=\"https";
-	for (std::size_t at = 0; (at = html.find("://", at)) != std::string::npos; at++)
-		EXPECT_EQ(html.substr(at - LINK.size(), LINK.size()), LINK);
-}
-
-TEST(Html, SaysHowItWasTestedAndWhereToRead)
+TEST(PageView, SaysHowItWasTestedAndWhereToRead)
 {
 	Report report = example();
-	std::string html = html_of(report);
-	EXPECT_NE(html.find("<h1>Conformance of the server 10.9.0.1:20049</h1>"), std::string::npos);
-	EXPECT_NE(html.find("<dt>credits granted</dt><dd>64</dd>"), std::string::npos);
-	EXPECT_NE(html.find("<h3>To run it alone</h3>\n<pre>rpcordma-peer conform"), std::string::npos);
-	EXPECT_NE(html.find("<a href=\"https://www.rfc-editor.org/rfc/rfc8166.html#section-3.4.9\">RFC 8166, "
-			    "3.4.9</a>"),
-		  std::string::npos);
+	const View page = page_view(report);
+	EXPECT_EQ(page["title"], "Conformance of the server 10.9.0.1:20049");
+	EXPECT_NE(std::find(page["facts"].begin(), page["facts"].end(),
+			    View({{"name", "credits granted"}, {"value", "64"}})),
+		  page["facts"].end());
+	EXPECT_EQ(case_of(page, "server/padding")["command"], report.results[1].command);
+	EXPECT_EQ(page["sections"][0]["url"], "https://www.rfc-editor.org/rfc/rfc8166.html#section-3.4.9");
 	report.name = "my <server>";
-	EXPECT_NE(html_of(report).find("<h1>Conformance of my &lt;server&gt;</h1>"), std::string::npos);
+	EXPECT_EQ(page_view(report)["title"], "Conformance of my <server>");
 }
 
-TEST(Html, SaysOfEachRequirementWhichCasesItHas)
+TEST(PageView, CountsEachWeight)
 {
-	const std::string html = html_of(with_requirements());
-	EXPECT_NE(html.find("<tr id=\"bis-4.4.6.1-3\" data-outcome=\"failed\""), std::string::npos);
-	EXPECT_NE(html.find("<a class=\"failed\" href=\"#server/padding\">server/padding</a>"), std::string::npos);
-	EXPECT_NE(html.find("<tr id=\"8166-3.3.1-2\" data-outcome=\"uncovered\""), std::string::npos);
-	EXPECT_NE(html.find("cannot be seen: binds authors"), std::string::npos);
-	// Each link to a requirement has a place to go to.
-	EXPECT_NE(html.find("<a href=\"#bis-4.4.6.1-3\">"), std::string::npos);
-	EXPECT_EQ(html.find("<a href=\"#bis-5.5.1-1\">"), std::string::npos);
+	const View page = page_view(example());
+	EXPECT_EQ(page["totals"][1], View({{"outcome", "failed"}, {"count", 1}}));
+	EXPECT_EQ(page["weights"][0]["title"], "MUST");
+	EXPECT_EQ(page["weights"][0]["totals"][2], View({{"outcome", "skipped"}, {"count", 0}}));
+}
+
+TEST(PageView, SaysOfEachRequirementWhichCasesItHas)
+{
+	const View page = page_view(with_requirements());
+	const View covered = requirement_of(page, "bis-4.4.6.1-3");
+	EXPECT_EQ(covered["anchor"], "bis-4.4.6.1-3");
+	EXPECT_EQ(covered["outcomes"], View::array({"failed"}));
+	EXPECT_EQ(covered["same_as"]["url"], "#8166-3.4.6.2-2");
+	EXPECT_EQ(covered["cases"][0],
+		  View({{"name", "server/padding"}, {"url", "#server/padding"}, {"outcome", "failed"}}));
+	EXPECT_EQ(covered["absence"], "");
+	EXPECT_EQ(requirement_of(page, "8166-3.3.1-2")["outcomes"], View::array({"uncovered"}));
+	EXPECT_EQ(requirement_of(page, "8166-3.3.1-2")["absence"], "no case in this run");
+	EXPECT_EQ(requirement_of(page, "8166-3.4.4.3-1")["absence"], "cannot be seen: binds authors");
+	EXPECT_EQ(page["outcomes"].back(), "uncovered");
+}
+
+// Each link has a place to go to.
+TEST(PageView, HasLinksToWhatItLists)
+{
+	Report report = with_requirements();
+	const View page = page_view(report);
+	EXPECT_EQ(case_of(page, "server/padding")["requirements"][0]["url"], "#bis-4.4.6.1-3");
+	EXPECT_EQ(case_of(page, "server/version")["requirements"][0]["url"], "");
+	report.results[1].name = "server/a b\tc\nd";
+	const View blank = page_view(report);
+	EXPECT_EQ(case_of(blank, report.results[1].name)["anchor"], "server/a-b-c-d");
+	EXPECT_EQ(requirement_of(blank, "bis-4.4.6.1-3")["cases"][0]["url"], "#server/a-b-c-d");
 }
 
 } // namespace

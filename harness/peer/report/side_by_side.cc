@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <utility>
 
 #include "report/text.hh"
 
@@ -35,18 +34,6 @@ std::string underline(const std::string &text, const std::string &other)
 	return is_needed ? line.substr(0, line.find_last_not_of(' ') + 1) : "";
 }
 
-void write_marked(std::ostream &out, const std::string &text, const std::string &other)
-{
-	bool is_first = true;
-	for (const MarkedWord &word : words_marked(text, other)) {
-		out << (std::exchange(is_first, false) ? "" : " ");
-		if (word.differs)
-			out << "<mark>" << escape_markup(word.text) << "</mark>";
-		else
-			out << escape_markup(word.text);
-	}
-}
-
 } // namespace
 
 void write_side_by_side(std::ostream &out, const Comparison &comparison, std::string_view indentation)
@@ -64,26 +51,6 @@ void write_side_by_side(std::ostream &out, const Comparison &comparison, std::st
 		if (const std::string line = row.differs ? underline(found, wanted) : ""; !line.empty())
 			out << indentation << std::string(2 + what + expected, ' ') << line << '\n';
 	}
-}
-
-void write_side_by_side_html(std::ostream &out, const Comparison &comparison)
-{
-	if (comparison.empty())
-		return;
-	out << "<table class=\"compared\">\n<thead><tr><th></th><th>Expected</th><th>Came</th></tr></thead>\n<tbody>\n";
-	for (const Compared &row : comparison) {
-		out << "<tr" << (row.differs ? " class=\"differs\"" : "") << "><td>" << escape_markup(row.what)
-		    << "</td><td><code>";
-		if (row.differs) {
-			write_marked(out, row.expected, row.came);
-			out << "</code></td><td><code>";
-			write_marked(out, row.came, row.expected);
-		} else {
-			out << escape_markup(row.expected) << "</code></td><td><code>" << escape_markup(row.came);
-		}
-		out << "</code></td></tr>\n";
-	}
-	out << "</tbody>\n</table>\n";
 }
 
 } // namespace peer

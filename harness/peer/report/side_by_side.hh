@@ -14,7 +14,5 @@ namespace peer {
 /// For terminals and plain text, each line behind @indentation. Rows that differ begin with an exclamation mark; below them
 /// the words that differ are underlined, where others do not.
 void write_side_by_side(std::ostream &out, const Comparison &comparison, std::string_view indentation);
-/// As a table of HTML, with the words marked that differ.
-void write_side_by_side_html(std::ostream &out, const Comparison &comparison);
 
 } // namespace peer

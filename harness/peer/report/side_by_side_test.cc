@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/view.hh"
+
 namespace peer {
 namespace {
 
@@ -13,13 +15,6 @@ std::string text_of(const Comparison &comparison)
 {
 	std::ostringstream out;
 	write_side_by_side(out, comparison, "    ");
-	return out.str();
-}
-
-std::string html_of(const Comparison &comparison)
-{
-	std::ostringstream out;
-	write_side_by_side_html(out, comparison);
 	return out.str();
 }
 
@@ -43,18 +38,27 @@ TEST(SideBySide, ShowsNoTerminalItsCommands)
 							      "    ! a  \\x1b[31m  x y\n");
 }
 
-TEST(SideBySideHtml, MarksWhatDiffers)
+View word(const std::string &text, bool differs)
 {
-	const std::string html = html_of(ROWS);
-	EXPECT_NE(html.find("<tr><td>type</td><td><code>ERROR</code></td><td><code>ERROR</code></td></tr>"),
-		  std::string::npos)
-		<< html;
-	EXPECT_NE(html.find("<tr class=\"differs\"><td>from byte 16</td><td><code>01 <mark>02</mark> 03</code></td>"
-			    "<td><code>01 <mark>ff</mark> 03</code></td></tr>"),
-		  std::string::npos)
-		<< html;
-	EXPECT_NE(html_of({{"a", "<b>", "", true}}).find("<mark>&lt;b&gt;</mark>"), std::string::npos);
-	EXPECT_EQ(html_of({}), "");
+	return {{"text", text}, {"differs", differs}};
+}
+
+TEST(ComparisonView, MarksWhatDiffers)
+{
+	const View rows = comparison_view(ROWS);
+	EXPECT_EQ(rows[0], View({{"what", "type"},
+				 {"differs", false},
+				 {"expected", View::array({word("ERROR", false)})},
+				 {"came", View::array({word("ERROR", false)})}}));
+	EXPECT_EQ(rows[2]["differs"], true);
+	EXPECT_EQ(rows[2]["expected"], View::array({word("01", false), word("02", true), word("03", false)}));
+	EXPECT_EQ(rows[2]["came"], View::array({word("01", false), word("ff", true), word("03", false)}));
+	EXPECT_EQ(comparison_view({}), View::array());
+}
+
+TEST(ComparisonView, KeepsTheBlanksOfWhatDoesNotDiffer)
+{
+	EXPECT_EQ(comparison_view({{"a", "x  y", "x  y", false}})[0]["came"], View::array({word("x  y", false)}));
 }
 
 } // namespace

@@ -100,33 +100,6 @@ std::string on_one_line(std::string_view text)
 	return line;
 }
 
-std::string escape_markup(std::string_view text)
-{
-	std::string result;
-	for (const char character : printable(text)) {
-		switch (character) {
-		case '&':
-			result += "&amp;";
-			break;
-		case '<':
-			result += "&lt;";
-			break;
-		case '>':
-			result += "&gt;";
-			break;
-		case '"':
-			result += "&quot;";
-			break;
-		case '\'':
-			result += "&#39;";
-			break;
-		default:
-			result += character;
-		}
-	}
-	return result;
-}
-
 std::size_t characters(std::string_view text) noexcept
 {
 	std::size_t count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Text that came from elsewhere, made fit for a terminal, for XML and for HTML.
+// Text that came from elsewhere, made fit for a terminal, and for documents in UTF-8 such as XML.
 
 #pragma once
 
@@ -14,8 +14,6 @@ namespace peer {
 [[nodiscard]] std::string printable(std::string_view text);
 /// Printable, with blanks in the place of line feeds and tabs.
 [[nodiscard]] std::string on_one_line(std::string_view text);
-/// Printable, and with markup escaped: for the content of elements and for attributes of XML and HTML.
-[[nodiscard]] std::string escape_markup(std::string_view text);
 
 /// How many characters a text in UTF-8 has.
 [[nodiscard]] std::size_t characters(std::string_view text) noexcept;
