@@ -215,6 +215,8 @@ void show(const CaseResult &result, const Options &options)
 void conclude(const Report &report, const Options &options, Outputs &outputs)
 {
 	write_json(outputs.results.stream(), report);
+	// The others take longer, and a second signal may come.
+	outputs.results.stream().flush();
 	outputs.junit.write(junit_view(report));
 	outputs.html.write(page_view(report));
 	if (options.invocation.json && !options.json_lines)
