@@ -25,9 +25,10 @@ EVENTS = "queue-pair-events"
 FAILING = "failing-function"
 # A delay of 4 ms breaks soft-RoCE itself, whichever module is above it.
 IMPAIRMENTS = ("loss 0.5%", "loss 3%", "delay 500us 300us", "delay 1ms reorder 30% 50%", "duplicate 10%", "corrupt 1%")
-# What allocates memory for our module, and what makes a connection, at each end. One that returns a pointer returns the
-# same number.
+# What allocates memory for our module: no pointer is that there is none. And what makes a connection, at each end: the
+# kernel has the error's number in a pointer, where it is one.
 ALLOCATORS = ("rpcordma_alloc", "rpcordma_alloc_near")
+NO_POINTER = 0
 VERBS = {"client": ("__ib_alloc_pd", "__ib_alloc_cq_any", "rdma_create_qp", "ib_alloc_mr", "rdma_resolve_addr",
                     "rdma_resolve_route", "rdma_connect"),
          "server": ("__ib_alloc_cq_any", "rdma_create_qp", "rdma_accept")}
@@ -204,7 +205,7 @@ def module_reloaded(pair: Pair, _draw: random.Random) -> Done:
 def allocations_fail(pair: Pair, draw: random.Random) -> Done:
     """Some allocations of our module fail at one end, while connections are made."""
     guest, function = either(pair, draw), draw.choice(ALLOCATORS)
-    return failing_while_connecting(pair, guest, function, draw.randint(1, 9), draw.choice((1, 1, 3, 10)))
+    return failing_while_connecting(pair, guest, function, NO_POINTER, draw.randint(1, 9), draw.choice((1, 1, 3, 10)))
 
 
 @kind("verbs-fail", 60)
@@ -213,22 +214,22 @@ def verbs_fail(pair: Pair, draw: random.Random) -> Done:
     guest = either(pair, draw)
     # Most of them are called once for a connection.
     function = draw.choice(VERBS[guest.name])
-    return failing_while_connecting(pair, guest, function, draw.randint(1, 9), draw.randint(1, 2))
+    return failing_while_connecting(pair, guest, function, OUT_OF_MEMORY, draw.randint(1, 9), draw.randint(1, 2))
 
 
-def failing_while_connecting(pair: Pair, guest: Guest, function: str, times: int, every: int) -> Done:
+def failing_while_connecting(pair: Pair, guest: Guest, function: str, result: int, times: int, every: int) -> Done:
     """Breaks the connection, and has a function fail until there is one again, and then another time."""
-    with failing_function(guest, function, times, every) as failed:
+    with failing_function(guest, function, result, times, every) as failed:
         pair.client.run(guest_python("disconnect.py", 2), timeout=2 * DISCONNECT_SECONDS)
         count = failed()
     return Done(f"{function} failed {count} times in the {guest.name}", count)
 
 
 @contextmanager
-def failing_function(guest: Guest, function: str, times: int, every: int) -> Iterator[Callable[[], int]]:
-    """Some calls of a function of the kernel fail in this block; what this gives says how many."""
+def failing_function(guest: Guest, function: str, result: int, times: int, every: int) -> Iterator[Callable[[], int]]:
+    """Some calls of a function of the kernel fail in this block, with this result; what this gives says how many."""
     guest.run(f"insmod {guest_module(guest.kernel, FAILING)} function={function} times={times} every={every} "
-              f"result={OUT_OF_MEMORY}")
+              f"result={result}")
     yield lambda: int(guest.read("/sys/module/failing_function/parameters/failed"))
     guest.run("rmmod failing_function")
 
