@@ -26,6 +26,8 @@ KEPT_THROUGHPUT = 0.25
 # How much less memory may be available at the end, in MiB: kernels keep some of what they have used.
 KEPT_MEMORY = 96
 LEFT_SECONDS = 120
+# Nobody else is this user, or one after it.
+FIRST_USER = 20000
 LOCK_SECONDS = 60
 
 Say = Callable[[str], None]
@@ -91,6 +93,8 @@ class Run:
         """One fault, and the load that has to go on after it."""
         one = KINDS[fault.kind]
         self.say(f"fault {fault.number}: {fault.kind}")
+        if self.record.cell.nfs == "4.0":
+            self._be_remembered(fault.number, load)
         begin = uptime(self.pair.client)
         try:
             done = one.act(self.pair, fault.draw())
@@ -106,6 +110,14 @@ class Run:
         self._look_at_memory()
         self.say(f"fault {fault.number}: {done.what}; the load went on after {recovery:.1f} s, longest stall "
                  f"{happened.stall:.1f} s")
+
+    def _be_remembered(self, number: int, load: Load) -> None:
+        """Has nfsd note, for its next start, that the client may reclaim then.
+
+        It does so when a user's first OPEN of NFS 4.0 is confirmed. A client that has only reclaimed since the last
+        start is not noted, and loses everything with the next one.
+        """
+        self.pair.client.run(f"setpriv --reuid {FIRST_USER + number} cat {load.directory}/lock")
 
     def _wait_until_on(self, load: Load, limit: float) -> float:
         """Waits for the load after a fault; returns when the fault was over.
