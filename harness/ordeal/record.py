@@ -50,6 +50,8 @@ class Record:
     faults: list[Happened] = field(default_factory=list)
     # How often soft-RoCE itself had died of a fault: see revive_device().
     revived: int = 0
+    # Connections of the server whose other ends a fault has taken, which nobody told it: left when the load ended.
+    orphans: int = 0
     # What the load did: steps of the model, those that were done twice, rounds of fio.
     work: dict[str, int] = field(default_factory=dict)
     # Calls and MiB a second, before the first fault and after the last.
@@ -72,7 +74,7 @@ class Record:
                 "minutes": round(self.minutes, 1), "outcome": self.outcome.splitlines()[0],
                 "faults": {name: [len(stalls), counts[name], round(max(stalls), 1)]
                            for name, stalls in sorted(kinds.items())},
-                "revived": self.revived, **self.work, "throughput": self.throughput,
+                "revived": self.revived, "orphans": self.orphans, **self.work, "throughput": self.throughput,
                 "memory": [[client, server] for _, client, server in self.memory]}
 
     def write(self, directory: Path = RECORDS) -> Path:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from expectations import OFFERED, live_objects, mounted, rdma_resources, wait_for_resources
+from expectations import OFFERED, connections, live_objects, mounted, rdma_resources, wait_for_resources
 from lab import Guest, Mount, Pair
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.machines import complaints_of
+from lab.nfs import script
 from ordeal.faults import KINDS, THREADS, clean_up, prepare
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
@@ -87,7 +88,8 @@ class Run:
                     self._do(fault, load)
                 self._measure(mount)
                 self._finish(load, mount)
-            self._nothing_is_left(idle)
+                orphans = self._orphans()
+            self._nothing_is_left(idle, orphans)
 
     def _do(self, fault: Fault, load: Load) -> None:
         """One fault, and the load that has to go on after it."""
@@ -193,8 +195,23 @@ class Run:
         before, after = self.record.throughput
         assert after["calls"] > before["calls"] * KEPT_THROUGHPUT, f"{after} after the last fault, {before} before"
 
-    def _nothing_is_left(self, idle: Idle) -> None:
+    def _orphans(self) -> int:
+        """How many connections the server has whose other ends are gone.
+
+        A client that ends a connection while it has no address or no link cannot tell the server. nfsd ends what has
+        been idle for twelve minutes.
+        """
+        orphans = connections(self.pair.server) - connections(self.pair.client)
+        assert orphans <= len(self.record.faults), f"{orphans} connections of the server have no other end"
+        if orphans > 0:
+            self.say(f"{orphans} connections of the server have lost their other ends to a fault")
+        return max(orphans, 0)
+
+    def _nothing_is_left(self, idle: Idle, orphans: int) -> None:
         """Objects of the module and of the device and memory are as they were; the modules can be unloaded."""
+        self.record.orphans = orphans
+        if orphans > 0:
+            self.pair.server.run(f"{script('nfs-server', 'stop')} && {script('nfs-server', 'serve')}", LEFT_SECONDS)
         self.pair.server.run(f"echo {THREADS} >/proc/fs/nfsd/threads")
         for guest in self.pair.guests:
             wait_for_resources(guest, idle.resources[guest.name], LEFT_SECONDS)  # type: ignore[arg-type]
