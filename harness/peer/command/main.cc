@@ -8,6 +8,7 @@
 
 #include "command/command.hh"
 #include "command/conform.hh"
+#include "command/fuzz.hh"
 #include "command/ping.hh"
 #include "command/show.hh"
 #include "command/usage.hh"
@@ -30,6 +31,7 @@ int main(int argc, char **argv)
 		   "128 + N ended by signal N.");
 	app.failure_message(peer::explain);
 	peer::add_conform(app, invocation);
+	peer::add_fuzz(app, invocation);
 	peer::add_run(app, invocation);
 	peer::add_serve(app, invocation);
 	peer::add_report(app, invocation);

@@ -47,10 +47,15 @@ Progress::~Progress()
 	clear();
 }
 
-// In the last column, some terminals begin a line.
 void Progress::begin(const std::string &name)
 {
-	begun_++;
+	at(begun_ + 1, name);
+}
+
+// In the last column, some terminals begin a line.
+void Progress::at(std::size_t number, const std::string &name)
+{
+	begun_ = number;
 	if (width_ > 1)
 		out_ << TO_LINE_BEGIN_AND_CLEAR
 		     << cut_to(progress_text(begun_, all_, printable(name),

@@ -25,6 +25,8 @@ class Progress {
 
 	/// The next case begins.
 	void begin(const std::string &name);
+	/// The one of that number begins, where they are not told one by one.
+	void at(std::size_t number, const std::string &name);
 	/// Takes the line away, before anything else is printed.
 	void clear();
 

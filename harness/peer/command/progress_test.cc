@@ -36,6 +36,18 @@ TEST(Progress, IsOneLine)
 	EXPECT_EQ(out.str(), "\r\033[K1 of 3: server/a\r\033[K\r\033[K2 of 3: server/b\r\033[K");
 }
 
+TEST(Progress, CountsOnFromANumber)
+{
+	std::ostringstream out;
+	{
+		Progress progress(out, 30, 80);
+		progress.at(20, "messages");
+		progress.begin("messages");
+	}
+	EXPECT_EQ(out.str(), "\r\033[K20 of 30: messages, about 1 s left\r\033[K21 of 30: messages, about 1 s "
+			     "left\r\033[K");
+}
+
 TEST(Progress, IsNoWiderThanTheTerminal)
 {
 	std::ostringstream out;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+#include "fuzz/server_fuzz.hh"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/seed.hh"
+#include "fuzz/mutation.hh"
+
+namespace peer {
+
+namespace {
+
+// So many messages go out at once, if the server grants that many, before a Call that has to be answered.
+constexpr std::size_t GROUP = 15;
+// The server's health is looked at after so many.
+constexpr std::uint64_t HEALTH_EVERY = 2000;
+constexpr std::size_t LONGEST_ITEM = 40 * 1024;
+
+// Where a connection is refused once, the server may have been busy with the end of others.
+bool may_pass(const NotConnected &error)
+{
+	return error.why == NotConnected::Why::rejected || error.why == NotConnected::Why::timeout;
+}
+
+std::optional<Header> header_of(ByteView message)
+try {
+	return decode(message).header;
+} catch (const Malformed &) {
+	return std::nullopt;
+}
+
+std::string kind_of(const std::optional<Header> &answer)
+{
+	if (!answer)
+		return "malformed";
+	if (answer->type == RDMA2_OPTIONAL)
+		return "OPTIONAL";
+	if (answer->type != RDMA_ERROR)
+		return "Reply";
+	const std::string error = name_of_error(*answer);
+	return error.substr(0, error.find(' '));
+}
+
+} // namespace
+
+ServerFuzz::ServerFuzz(Export &server, const FuzzSettings &settings, std::function<void(std::uint64_t)> sent)
+	: server_(server)
+	, settings_(settings)
+	, sent_(std::move(sent))
+	, dice_(settings.seed)
+	, health_due_(HEALTH_EVERY)
+	, xid_(first_xid())
+{
+}
+
+void ServerFuzz::run()
+{
+	while (tally_.messages < settings_.count) {
+		if (!connection_)
+			connect();
+		if (!send_group())
+			close();
+		sent_(tally_.messages);
+		if (tally_.messages >= health_due_)
+			check_health();
+	}
+	check_health();
+	close();
+}
+
+// What the server grants is known after the first Reply.
+void ServerFuzz::connect()
+{
+	const Deadline deadline = settings_.patience.deadline();
+	for (;;) {
+		try {
+			connection_ = std::make_unique<Connection>(
+				Connection::connect(server_.target().host, server_.target().port,
+						    {.private_data = encode(usual_private_data())}, deadline));
+			break;
+		} catch (const NotConnected &error) {
+			if (!may_pass(error) || Clock::now() >= deadline)
+				throw Violation(std::string("the server takes no connection any more: ") +
+						error.what());
+		}
+	}
+	tally_.connections++;
+	granted_ = 1;
+	const std::uint32_t version = settings_.protocol == VERSION_2 && dice_.one_in(2) ? VERSION_2 : VERSION_1;
+	agreement_ = in_version(agreement_of(usual_private_data(), connection_->private_data()), version);
+}
+
+void ServerFuzz::close()
+{
+	offered_.clear();
+	if (connection_)
+		connection_->disconnect();
+	connection_.reset();
+}
+
+// How many messages can go out beside a Call that has to be answered.
+std::size_t ServerFuzz::room() const
+{
+	const std::uint64_t left = settings_.count - tally_.messages;
+	return static_cast<std::size_t>(std::min<std::uint64_t>({granted_ - 1, GROUP, left}));
+}
+
+// Changed messages, and a Call that is in order. Returns whether the connection lasts.
+bool ServerFuzz::send_group()
+{
+	const Deadline deadline = settings_.patience.deadline();
+	offered_.clear();
+	last_.clear();
+	try {
+		for (std::size_t i = room(); i > 0; i--)
+			last_.push_back(some_message());
+	} catch (const VerbsError &error) {
+		// Memory cannot be had for a connection that has ended meanwhile.
+		if (connection_->connected())
+			throw;
+		note_end(error.what());
+		return false;
+	}
+	// Far from what a changed XID is likely to be.
+	const std::uint32_t xid = dice_.word();
+	tally_.messages += last_.size();
+	last_.push_back(null_call(xid));
+	if (const Transferred sent = connection_->send_all(last_, deadline); !sent.ok) {
+		note_end(sent.status);
+		return false;
+	}
+	return await_reply(xid);
+}
+
+bool ServerFuzz::await_reply(std::uint32_t xid)
+{
+	const Deadline deadline = settings_.patience.deadline();
+	for (;;) {
+		const Event event = connection_->receive(deadline);
+		if (const auto *const closed = std::get_if<Closed>(&event)) {
+			note_end(closed->by_disconnect ? "disconnected" : closed->reason);
+			return false;
+		}
+		if (std::holds_alternative<TimedOut>(event))
+			throw Violation("a NULL call behind changed messages was not answered, and the connection "
+					"lasts");
+		const std::optional<Header> answer = header_of(std::get<Message>(event).bytes);
+		const std::string kind = kind_of(answer);
+		if (answer && answer->xid == xid && kind == "Reply") {
+			granted_ = std::max(answer->credits, 1U);
+			return true;
+		}
+		// The first message of a connection to a server that does not speak its version.
+		if (answer && answer->xid == xid && kind == "ERR_VERS") {
+			agreement_.version = VERSION_1;
+			return true;
+		}
+		tally_.answers[kind]++;
+	}
+}
+
+void ServerFuzz::note_end(const std::string &reason)
+{
+	tally_.ends[reason]++;
+}
+
+void ServerFuzz::check_health()
+{
+	health_due_ = tally_.messages + HEALTH_EVERY;
+	if (const auto ill = server_.health())
+		throw Violation("the server does not serve others any more: " + *ill);
+}
+
+// Calls of NFS version 3 that change nothing but the content of a file of this run's.
+NfsCall ServerFuzz::some_call()
+{
+	const auto length = static_cast<std::uint32_t>(dice_.below(dice_.one_in(2) ? 256 : LONGEST_ITEM));
+	switch (dice_.below(7)) {
+	case 0:
+		return nfs3::null(++xid_);
+	case 1:
+		return nfs3::getattr(++xid_, server_.data);
+	case 2:
+		return nfs3::lookup(++xid_, server_.many, "none");
+	case 3:
+		return nfs3::readdir(++xid_, server_.many, 1 + length);
+	case 4:
+		return nfs3::readlink(++xid_, server_.link);
+	case 5:
+		return nfs3::write(++xid_, server_.scratch, dice_.below(Export::SCRATCH_SIZE), pattern(0, length));
+	default:
+		return nfs3::read(++xid_, server_.data, dice_.below(Export::DATA_SIZE), 1 + length);
+	}
+}
+
+// One that a well-behaved requester would send, with a header that says something else, or with some of its bytes changed.
+Bytes ServerFuzz::some_message()
+{
+	constexpr std::array STYLES = {Style::as_needed, Style::in_line, Style::chunks, Style::long_form};
+	const Transaction &call = offered_.emplace_back(*connection_, agreement_, some_call(), dice_.one_of(STYLES),
+							std::vector<Line>{}, Names{});
+	Frame frame = call.frame();
+	const bool is_well_formed = dice_.one_in(2);
+	if (is_well_formed)
+		change(frame.header, dice_);
+	Bytes message = frame.bytes();
+	const std::size_t front = message.size() - std::min(message.size(), frame.payload.size());
+	// RPC's own header is a part of what is changed, too.
+	constexpr std::size_t FRONT_OF_A_CALL = 40;
+	for (std::size_t times = is_well_formed ? dice_.below(2) : 1 + dice_.below(4); times > 0; times--)
+		damage(message, front + FRONT_OF_A_CALL, dice_);
+	// What is too long for a Receive costs the connection, and says nothing new.
+	if (constexpr std::size_t RARELY = 100; message.size() > agreement_.call_threshold && !dice_.one_in(RARELY))
+		message.resize(agreement_.call_threshold);
+	return message;
+}
+
+Bytes ServerFuzz::null_call(std::uint32_t xid) const
+{
+	const NfsCall call = nfs3::null(xid);
+	Bytes message = encode(Header{.xid = xid, .version = agreement_.version, .credits = 32});
+	message.insert(message.end(), call.call.stream.begin(), call.call.stream.end());
+	return message;
+}
+
+} // namespace peer

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A requester whose messages are changed at random, and what a server has to do all the same: answer others, on that
+// connection as long as it lasts, and on new ones.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fuzz/dice.hh"
+#include "suite/export.hh"
+
+namespace peer {
+
+struct FuzzSettings {
+	/// How many messages.
+	std::uint64_t count = 0;
+	/// The numbers that the changes follow from. Memory handles and offsets are the device's, and others in each run.
+	std::uint32_t seed = 0;
+	/// The highest version of RPC-over-RDMA.
+	std::uint32_t protocol = VERSION_1;
+	Patience patience;
+};
+
+/// What was sent, and what became of it.
+struct FuzzTally {
+	std::uint64_t messages = 0;
+	std::uint64_t connections = 0;
+	/// The answers by their kind: "Reply", "ERR_CHUNK". A message without one was discarded, or its connection ended.
+	std::map<std::string, std::uint64_t> answers;
+	/// Why connections ended.
+	std::map<std::string, std::uint64_t> ends;
+};
+
+/// One run against a server. One thread uses it.
+class ServerFuzz {
+    public:
+	/// @sent hears after each group of messages how many there have been. The export outlives this.
+	ServerFuzz(Export &server, const FuzzSettings &settings, std::function<void(std::uint64_t)> sent);
+
+	/// Sends all of them. Throws Violation where the server does no more what it has to, Interrupted after a signal, and
+	/// VerbsError where this machine's device does not work.
+	void run();
+
+	[[nodiscard]] const FuzzTally &tally() const noexcept { return tally_; }
+	/// The last messages, the oldest first, as "send raw" of a case has them.
+	[[nodiscard]] const std::vector<Bytes> &last_messages() const noexcept { return last_; }
+
+    private:
+	void connect();
+	void close();
+	[[nodiscard]] bool send_group();
+	[[nodiscard]] bool await_reply(std::uint32_t xid);
+	void note_end(const std::string &reason);
+	void check_health();
+	[[nodiscard]] std::size_t room() const;
+	[[nodiscard]] NfsCall some_call();
+	[[nodiscard]] Bytes some_message();
+	[[nodiscard]] Bytes null_call(std::uint32_t xid) const;
+
+	Export &server_;
+	FuzzSettings settings_;
+	std::function<void(std::uint64_t)> sent_;
+	Dice dice_;
+	FuzzTally tally_;
+	std::vector<Bytes> last_;
+	std::uint64_t health_due_;
+	std::uint32_t xid_;
+
+	std::unique_ptr<Connection> connection_;
+	Agreement agreement_;
+	std::uint32_t granted_ = 1;
+	/// Of the messages of a group: their memory. Gone before the connection is.
+	std::list<Transaction> offered_;
+};
+
+} // namespace peer

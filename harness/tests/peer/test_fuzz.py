@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rpcordma-peer fuzz: the server outlives messages that are changed at random, and one that does not is told."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from conftest import TRANSPORT
+from lab.nfs import OURS, PORT, script
+from lab.peer import Peer
+from lab.run import FULL
+from lab.solo import Solo
+
+FINE, FAILED = 0, 1
+COUNT = 100_000 if FULL else 4000
+FILE = "/mnt/beside"
+# A client of the server's that reads what it has written, until it is told to end.
+BESIDE = f"""
+head -c 300000 /dev/urandom >/tmp/beside && sum=$(cksum </tmp/beside) && rm -f /run/fuzz.stop && rounds=0
+while [ ! -e /run/fuzz.stop ]; do
+    dd if=/tmp/beside of={FILE} bs=64k oflag=direct status=none && dd if={FILE} bs=64k iflag=direct status=none >/tmp/back &&
+        [ "$(cksum </tmp/back)" = "$sum" ] || exit
+    rounds=$((rounds + 1))
+done
+echo "$rounds rounds"
+"""
+
+
+def fuzz(peer: Peer, server: str, *words: str) -> tuple[int, dict[str, Any]]:
+    """Its exit status and what it prints as JSON."""
+    ran = peer.run("--json", "fuzz", server, *words, timeout=3600, check=False)
+    assert "{" in ran.stdout, ran.stdout
+    return ran.status, json.loads(ran.stdout[ran.stdout.index("{"):])
+
+
+@pytest.mark.parametrize("protocol", ["1", "2"])
+@pytest.mark.skipif(TRANSPORT != OURS, reason="the kernel's own module has no version 2, and need not survive")
+def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
+    """Messages of each kind are answered, refused or cost their connection, and a mount's data are right beside them."""
+    mount = solo.mount("3")
+    honest = solo.guest.spawn(f"sh -c '{BESIDE}'")
+    status, told = fuzz(peer, f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", protocol,
+                        "--count", str(COUNT), "--seed", f"{protocol}00")
+    solo.guest.run("touch /run/fuzz.stop")
+    shown = honest.wait(120)
+    assert shown.status == 0, shown.stdout
+    rounds = re.fullmatch(r"(\d+) rounds\n", shown.stdout)
+    assert rounds and int(rounds[1]) > 1, shown.stdout
+    solo.guest.run(f"rm {FILE}")
+    mount.unmount()
+    print(told)
+    assert (status, told["failure"]) == (FINE, None)
+    assert told["messages"] == COUNT and told["connections"] > 1
+    assert {"Reply", "ERR_CHUNK", "ERR_VERS"} <= told["answers"].keys()
+    assert sum(told["ends"].values()) in (told["connections"], told["connections"] - 1)
+
+
+def test_a_server_that_is_gone_is_told(solo: Solo, peer: Peer) -> None:
+    """Its last messages are printed, as a case that can be run."""
+    server = f"{solo.ADDRESS}:{PORT}"
+    fuzzing = peer.spawn("fuzz", server, "--path", "/srv/nfs/tmpfs", "--count", "1000000000", "--patience", "2")
+    solo.guest.run("timeout 60 sh -c 'until ls -d /srv/nfs/tmpfs/rpcordma-peer-*/link; do sleep 0.1; done'", timeout=90)
+    solo.guest.run(script("nfs-server", "stop"), timeout=120)
+    ended = fuzzing.wait(60)
+    solo.guest.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace; "
+                   "rm -rf /srv/nfs/tmpfs/rpcordma-peer-*")
+    assert ended.status == FAILED, ended.stdout
+    assert re.search(r"^FAILED: the server takes no connection any more: ", ended.stdout, re.MULTILINE), ended.stdout
+    case = ended.stdout[ended.stdout.index("# RFC 8166"):]
+    solo.guest.run(f"mkdir -p /tmp/fuzz/server && cat >/tmp/fuzz/server/last.case <<'END'\n{case}END")
+    peer.run("run", "/tmp/fuzz/server/last.case", "--server", server, "--path", "/srv/nfs/tmpfs")
