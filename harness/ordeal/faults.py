@@ -37,6 +37,7 @@ OUT_OF_MEMORY = -12
 SPARED = 48
 KILLED_BY_THE_KERNEL = 137
 HOSTILE_AT_A_TIME = 4
+CHANGED_AT_A_TIME = 2000
 THREADS = 8
 
 
@@ -258,6 +259,17 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
     if ran.status not in (0, 1):
         raise LabError(f"rpcordma-peer could not run: {ran.stdout}")
     return Done(f"{', '.join(cases)}", len(cases))
+
+
+@kind("changed-messages", 30)
+def changed_messages(pair: Pair, draw: random.Random) -> Done:
+    """A requester sends the server messages that are changed at random, beside the load."""
+    seed = draw.randint(0, (1 << 32) - 1)
+    told = Peer(pair.client).json("fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", "2",
+                                  "--count", str(CHANGED_AT_A_TIME), "--seed", str(seed), "--patience", "30",
+                                  timeout=PATIENCE)
+    return Done(f"{CHANGED_AT_A_TIME} changed messages of seed {seed} on {told['connections']} connections",
+                CHANGED_AT_A_TIME)
 
 
 @kind("processes-killed", 30)

@@ -79,8 +79,8 @@ TEST(Mutation, GivesListsToAHeaderWithoutThem)
 TEST(Mutation, ChangesOneThingOfAHeader)
 {
 	const auto changed = [](const Header &header) {
-		return (header.version != VERSION_1) + (header.credits != 32) + !same_reads(header) + !same_writes(header) +
-			       (header.reply != sample().reply) + (header.type != RDMA_MSG) >
+		return (header.version != VERSION_1) + (header.credits != 32) + !same_reads(header) +
+			       !same_writes(header) + (header.reply != sample().reply) + (header.type != RDMA_MSG) >
 		       1;
 	};
 	EXPECT_EQ(count_of(changed), 0U);
@@ -110,10 +110,12 @@ TEST(Mutation, MakesMessagesShorterAndLonger)
 TEST(Mutation, IsMostlyAtTheFront)
 {
 	const auto at_front = [](const Bytes &message) {
-		return message.size() == 200 && !std::equal(message.begin(), message.begin() + 40, Bytes(40, 0x55).begin());
+		return message.size() == 200 &&
+		       !std::equal(message.begin(), message.begin() + 40, Bytes(40, 0x55).begin());
 	};
 	const auto behind = [](const Bytes &message) {
-		return message.size() == 200 && !std::equal(message.begin() + 40, message.end(), Bytes(160, 0x55).begin());
+		return message.size() == 200 &&
+		       !std::equal(message.begin() + 40, message.end(), Bytes(160, 0x55).begin());
 	};
 	EXPECT_GT(damaged(at_front), damaged(behind) * 2);
 	EXPECT_GT(damaged(behind), 0U);
@@ -122,7 +124,8 @@ TEST(Mutation, IsMostlyAtTheFront)
 TEST(Mutation, HasMessagesOfAnyLength)
 {
 	for (std::size_t length = 0; length < 12; length++)
-		EXPECT_GT(damaged([&](const Bytes &message) { return message != Bytes(length, 0x55); }, length), TIMES / 2);
+		EXPECT_GT(damaged([&](const Bytes &message) { return message != Bytes(length, 0x55); }, length),
+			  TIMES / 2);
 }
 
 TEST(Mutation, IsTheSameWithTheSameSeed)
