@@ -15,6 +15,8 @@ from lab.solo import Solo
 FINE, FAILED = 0, 1
 COUNT = 100_000 if FULL else 4000
 FILE = "/mnt/beside"
+# What the peer makes on the server; the link is the last of it.
+WORK = "/srv/nfs/tmpfs/rpcordma-peer-*"
 # A client of the server's that reads what it has written, until it is told to end.
 BESIDE = f"""
 head -c 300000 /dev/urandom >/tmp/beside && sum=$(cksum </tmp/beside) && rm -f /run/fuzz.stop && rounds=0
@@ -59,12 +61,14 @@ def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
 def test_a_server_that_is_gone_is_told(solo: Solo, peer: Peer) -> None:
     """Its last messages are printed, as a case that can be run."""
     server = f"{solo.ADDRESS}:{PORT}"
-    fuzzing = peer.spawn("fuzz", server, "--path", "/srv/nfs/tmpfs", "--count", "1000000000", "--patience", "2")
-    solo.guest.run("timeout 60 sh -c 'until ls -d /srv/nfs/tmpfs/rpcordma-peer-*/link; do sleep 0.1; done'", timeout=90)
+    fuzzing = peer.spawn("fuzz", server, "--path", "/srv/nfs/tmpfs", "--count", "1000000000")
+    solo.guest.run(f"timeout 120 sh -c 'until test -h {WORK}/link || ! pidof rpcordma-peer; do sleep 0.1; done'",
+                   timeout=150)
+    assert fuzzing.status is None, fuzzing.output
     solo.guest.run(script("nfs-server", "stop"), timeout=120)
     ended = fuzzing.wait(60)
     solo.guest.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace; "
-                   "rm -rf /srv/nfs/tmpfs/rpcordma-peer-*")
+                   f"rm -rf {WORK}")
     assert ended.status == FAILED, ended.stdout
     assert re.search(r"^FAILED: the server takes no connection any more: ", ended.stdout, re.MULTILINE), ended.stdout
     case = ended.stdout[ended.stdout.index("# RFC 8166"):]
