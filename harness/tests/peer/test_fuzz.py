@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from conftest import TRANSPORT
+from lab.conformance import PATIENCE
 from lab.nfs import OURS, PORT, script
 from lab.peer import Peer
 from lab.run import FULL
@@ -43,7 +44,7 @@ def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
     mount = solo.mount("3")
     honest = solo.guest.spawn(f"sh -c '{BESIDE}'")
     status, told = fuzz(peer, f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", protocol,
-                        "--count", str(COUNT), "--seed", f"{protocol}00")
+                        "--count", str(COUNT), "--seed", f"{protocol}00", "--patience", str(PATIENCE))
     solo.guest.run("touch /run/fuzz.stop")
     shown = honest.wait(120)
     assert shown.status == 0, shown.stdout
@@ -61,12 +62,13 @@ def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
 def test_a_server_that_is_gone_is_told(solo: Solo, peer: Peer) -> None:
     """Its last messages are printed, as a case that can be run."""
     server = f"{solo.ADDRESS}:{PORT}"
-    fuzzing = peer.spawn("fuzz", server, "--path", "/srv/nfs/tmpfs", "--count", "1000000000")
+    fuzzing = peer.spawn("fuzz", server, "--path", "/srv/nfs/tmpfs", "--count", "1000000000",
+                         "--patience", str(PATIENCE))
     solo.guest.run(f"timeout 120 sh -c 'until test -h {WORK}/link || ! pidof rpcordma-peer; do sleep 0.1; done'",
                    timeout=150)
     assert fuzzing.status is None, fuzzing.output
     solo.guest.run(script("nfs-server", "stop"), timeout=120)
-    ended = fuzzing.wait(60)
+    ended = fuzzing.wait(120)
     solo.guest.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace; "
                    f"rm -rf {WORK}")
     assert ended.status == FAILED, ended.stdout
