@@ -265,9 +265,9 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
 def changed_messages(pair: Pair, draw: random.Random) -> Done:
     """A requester sends the server messages that are changed at random, beside the load."""
     seed = draw.randint(0, (1 << 32) - 1)
-    told = Peer(pair.client).json("fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", "2",
-                                  "--count", str(CHANGED_AT_A_TIME), "--seed", str(seed), "--patience", "30",
-                                  timeout=PATIENCE)
+    told = Peer(pair.client).json("fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
+                                  "--protocol", "2", "--count", str(CHANGED_AT_A_TIME), "--seed", str(seed),
+                                  "--patience", "30", timeout=PATIENCE)
     return Done(f"{CHANGED_AT_A_TIME} changed messages of seed {seed} on {told['connections']} connections",
                 CHANGED_AT_A_TIME)
 
