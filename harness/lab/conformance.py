@@ -16,7 +16,7 @@ from lab.guest import Guest
 from lab.kernel_log import COMPLAINT, KernelMessage, complaints_in
 from lab.nfs import OURS, PORT, STOCK
 from lab.paths import CHECKOUT
-from lab.peer import Peer, directory_of
+from lab.peer import Peer, build_peer, directory_of
 from lab.solo import Solo
 from lab.system import NATIVE
 
@@ -50,9 +50,9 @@ def case_names(side: str, apart: bool = False) -> list[str]:
                   if bool(APART.search(path.read_text(encoding="utf-8"))) == apart)
 
 
-def report_file(side: str, series: str, transport: str, label: str = "", kind: str = "json") -> Path:
-    """Where the report of a run is left."""
-    return REPORTS / f"{side}{label}-{series}-{transport}.{kind}"
+def report_file(side: str, series: str, transport: str, label: str = "") -> Path:
+    """Where the report of a run is left, as JSON."""
+    return REPORTS / f"{side}{label}-{series}-{transport}.json"
 
 
 def hostile_case_names() -> list[str]:
@@ -101,13 +101,13 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     guest = solo.guest
     begin = len(guest.kernel_log)
     slow = SLOW if guest.kernel.is_test else 1
-    files = {kind: f"/tmp/{side}.{kind}" for kind in ("json", "xml", "html")}
+    results = f"/tmp/{side}.json"
     # What others may do, and ours does not, would be a change.
     strict = ["--strict"] if solo.transport == OURS else []
     process = Peer(guest).spawn(
         "conform", *arguments_of(solo, side), *options, *strict, "--mark", "/dev/kmsg", "--json-lines",
         "--patience", str(patience * slow), "--name", name_of(solo),
-        "--results", files["json"], "--junit", files["xml"], "--html", files["html"])
+        "--results", results)
     outcome = Outcome()
     try:
         process.wait(SUITE_SECONDS * slow)
@@ -126,12 +126,19 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     guest.complaints()
     if process.status in (0, 1):
         outcome.cut_off = ""
-        REPORTS.mkdir(parents=True, exist_ok=True)
-        contents = {kind: guest.read(file) for kind, file in files.items()}
-        outcome.report = json.loads(contents["json"])
-        for kind, content in contents.items():
-            report_file(side, guest.kernel.series, solo.transport, label, kind).write_text(content, encoding="utf-8")
+        content = guest.read(results)
+        outcome.report = json.loads(content)
+        write_reports(content, report_file(side, guest.kernel.series, solo.transport, label))
     return outcome
+
+
+def write_reports(content: str, file: Path) -> None:
+    """Keeps a report, with its JUnit XML and its page beside it, which are made here: an emulated machine is slow."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content, encoding="utf-8")
+    build_peer()
+    subprocess.run([directory_of(NATIVE) / "rpcordma-peer", "report", file,
+                    "--junit", file.with_suffix(".xml"), "--html", file.with_suffix(".html")], check=True)
 
 
 def check_schema(report: dict) -> None:
