@@ -33,8 +33,11 @@ MACHINES = [f"test-{device}" for device in TEST_DEVICES] or [
     f"linux{series}" for series in os.environ.get("KERNELS", "7.3 6.12").split()]
 TRANSPORT = os.environ.get("RPCORDMA_TRANSPORT", OURS)
 LOG_DIRECTORY = LOGS / f"check-peer-{time.strftime('%Y%m%d-%H%M%S')}{SIDE_BY_SIDE and '-' + SIDE_BY_SIDE}"
-# Side by side, a kernel's clients are tested in a machine of their own: the cases wait more than they work.
-PARTS = ("client", "rest") if SIDE_BY_SIDE else ("all",)
+# Side by side, a kernel's clients are tested in a machine of their own, because the cases wait more than they work, and
+# so are the peer's own tests, which take minutes.
+PART_OF = {"test_client": "client", "test_verbs": "verbs"}
+REST = "rest"
+PARTS = (*PART_OF.values(), REST) if SIDE_BY_SIDE else ("all",)
 KERNEL_LOG_LINES = 80
 # What the module traces of connections that it ends: in a buffer of its own, so that the tests can use the other.
 LOST_CONNECTIONS = "/sys/kernel/tracing/instances/lost-connections"
@@ -50,7 +53,7 @@ def pytest_configure() -> None:
 
 def pytest_itemcollected(item: pytest.Function) -> None:
     """Keeps a machine's tests together where they run side by side."""
-    part = item.callspec.params.get("part", "client" if item.originalname == "test_client" else "rest")
+    part = item.callspec.params.get("part", PART_OF.get(item.originalname, REST))
     item.add_marker(pytest.mark.xdist_group(f"{item.callspec.params['machine']}-{part}"))
 
 
