@@ -61,8 +61,9 @@ void print_counts(const std::map<std::string, std::uint64_t> &counts)
 // server is well is looked at after each case.
 void print_case(const Results &results)
 {
-	std::cout << "\nThe last messages as a case, which `rpcordma-peer run` takes (memory handles are of this "
-		     "run):\n\n"
+	std::cout << "\nThe last messages as a case, which `rpcordma-peer run` takes. Memory handles are of this run, "
+		     "and where the\n"
+		  << "connection ends at one of them, those after it do not go out:\n\n"
 		  << "# RFC 8166, 4.5, hostile: the last messages of `rpcordma-peer fuzz --seed " << results.seed
 		  << "`\nsend null\nexpect reply\n";
 	for (const Bytes &message : results.last_messages)
