@@ -13,6 +13,7 @@
 #include "engine/seed.hh"
 #include "fuzz/server_fuzz.hh"
 #include "report/report.hh"
+#include "report/text.hh"
 #include "verbs/interruption.hh"
 
 namespace peer {
@@ -37,17 +38,6 @@ struct Results {
 	std::vector<Bytes> last_messages;
 	std::string interrupted;
 };
-
-std::string hex_of(const Bytes &bytes)
-{
-	constexpr std::string_view DIGITS = "0123456789abcdef";
-	std::string text;
-	for (const std::uint8_t byte : bytes) {
-		text += DIGITS[byte >> 4];
-		text += DIGITS[byte & 0xf];
-	}
-	return text;
-}
 
 // Output
 
@@ -81,12 +71,12 @@ void print_text(const Results &results)
 	std::cout << '\n';
 	if (!results.interrupted.empty())
 		std::cout << "Interrupted by " << results.interrupted << ".\n";
-	if (results.failure.empty())
+	if (results.failure.empty()) {
 		std::cout << "The server served well-formed Calls throughout.\n";
-	else
-		std::cout << "FAILED: " << results.failure << '\n';
-	if (!results.failure.empty())
-		print_case(results);
+		return;
+	}
+	std::cout << "FAILED: " << results.failure << '\n';
+	print_case(results);
 }
 
 void print_json(const Results &results)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/specification.hh"
+#include "report/text.hh"
 
 namespace peer {
 
@@ -27,17 +28,6 @@ Json json_of(const Comparison &comparison)
 		rows.push_back(
 			{{"what", row.what}, {"expected", row.expected}, {"came", row.came}, {"differs", row.differs}});
 	return rows;
-}
-
-std::string hex_of(const std::vector<std::uint8_t> &bytes)
-{
-	constexpr std::string_view DIGITS = "0123456789abcdef";
-	std::string text;
-	for (const std::uint8_t byte : bytes) {
-		text += DIGITS[byte >> 4];
-		text += DIGITS[byte & 15];
-	}
-	return text;
 }
 
 Json json_of(const std::vector<Exchanged> &messages)

@@ -100,6 +100,17 @@ std::string on_one_line(std::string_view text)
 	return line;
 }
 
+std::string hex_of(std::span<const std::uint8_t> bytes)
+{
+	constexpr std::string_view DIGITS = "0123456789abcdef";
+	std::string text;
+	for (const std::uint8_t byte : bytes) {
+		text += DIGITS[byte >> 4];
+		text += DIGITS[byte & 0xf];
+	}
+	return text;
+}
+
 std::size_t characters(std::string_view text) noexcept
 {
 	std::size_t count = 0;

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,9 @@ namespace peer {
 [[nodiscard]] std::string printable(std::string_view text);
 /// Printable, with blanks in the place of line feeds and tabs.
 [[nodiscard]] std::string on_one_line(std::string_view text);
+
+/// Bytes in hexadecimal, two digits each.
+[[nodiscard]] std::string hex_of(std::span<const std::uint8_t> bytes);
 
 /// How many characters a text in UTF-8 has.
 [[nodiscard]] std::size_t characters(std::string_view text) noexcept;
