@@ -17,11 +17,12 @@
 #include <tuple>
 
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "command/alone.hh"
+#include "command/companion.hh"
 #include "command/document_file.hh"
+#include "command/listening.hh"
 #include "command/output_file.hh"
 #include "command/progress.hh"
 #include "command/selection.hh"
@@ -43,9 +44,7 @@ struct Options {
 	std::string server;
 	bool listen = false;
 	std::string path = "/";
-	std::string host;
-	std::uint16_t port = 20049;
-	std::uint16_t mount_port = 20048;
+	Listening listening;
 	std::string cases = PEER_CASES;
 	std::vector<std::string> only;
 	std::string failed_from;
@@ -74,7 +73,7 @@ struct Options {
 
 Target target_of(const Options &options)
 {
-	const Address address = parse_address(options.server, options.port);
+	const Address address = parse_address(options.server, options.listening.port);
 	return {.host = address.host, .port = address.port, .path = options.path, .highest_version = options.protocol};
 }
 
@@ -343,9 +342,9 @@ void test_server(const Options &options, const std::vector<Case> &cases)
 
 ListenSettings listen_settings(const Options &options)
 {
-	return {.host = options.host,
-		.port = options.port,
-		.mount_port = options.mount_port,
+	return {.host = options.listening.host,
+		.port = options.listening.port,
+		.mount_port = options.listening.mount_port,
 		.patience = options.patience_of(),
 		.stop_when_ill = options.stop_when_ill,
 		.repeat = options.repeat,
@@ -366,59 +365,13 @@ Versions versions_of(const Options &options)
 	throw CLI::ValidationError("--versions", "'" + text + "' is not of the form LOW..HIGH");
 }
 
-std::string mount_command(const Options &options, const std::string &version)
-{
-	const std::string here = options.host.empty() ? "THIS-HOST" : options.host;
-	const std::string port = std::to_string(options.port);
-	return version == "3" ?
-		       "mount -t nfs -o vers=3,proto=rdma,port=" + port +
-			       ",mountproto=tcp,mountport=" + std::to_string(options.mount_port) +
-			       ",nolock,timeo=50,retrans=2 " + here + ":/ /mnt" :
-		       "mount -t nfs -o vers=4.1,proto=rdma,port=" + port + ",timeo=50,retrans=2 " + here + ":/ /mnt";
-}
-
 void tell_how_to_mount(const Options &options, const std::vector<Case> &cases)
 {
 	for (const char *const version : {"3", "4.1"})
 		if (std::any_of(cases.begin(), cases.end(), [&](const Case &test) { return test.version == version; }))
-			std::cerr << "listening; on the client: " << mount_command(options, version)
+			std::cerr << "listening; on the client: " << mount_command(options.listening, version)
 				  << " && sh /mnt/run " << version << " && umount /mnt\n";
 }
-
-// A shell command that runs beside this process.
-class Companion {
-    public:
-	Companion() = default;
-	Companion(const Companion &) = delete;
-	Companion &operator=(const Companion &) = delete;
-	~Companion()
-	{
-		if (process_ > 0 && !ended())
-			::kill(-process_, SIGTERM);
-	}
-
-	void start(const std::string &command)
-	{
-		process_ = ::fork();
-		if (process_ < 0)
-			throw std::runtime_error(std::string("no process for --exec: ") + std::strerror(errno));
-		if (process_ > 0)
-			return;
-		::setpgid(0, 0);
-		::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-		::_exit(127);
-	}
-
-	[[nodiscard]] bool ended()
-	{
-		ended_ = ended_ || (process_ > 0 && ::waitpid(process_, nullptr, WNOHANG) == process_);
-		return ended_;
-	}
-
-    private:
-	::pid_t process_ = 0;
-	bool ended_ = false;
-};
 
 void test_client(const Options &options, const std::vector<Case> &cases)
 {
@@ -519,13 +472,6 @@ void add_output(CLI::App &command, Options &options)
 		->check(CLI::Range(VERSION_1, VERSION_2));
 }
 
-void add_listening(CLI::App &command, Options &options)
-{
-	command.add_option("--host", options.host, "the address to listen at (default: every address)");
-	command.add_option("--port", options.port, "the port of RPC over RDMA")->capture_default_str();
-	command.add_option("--mount-port", options.mount_port, "the TCP port of MOUNT version 3")->capture_default_str();
-}
-
 } // namespace
 
 void add_conform(CLI::App &app, Invocation &invocation)
@@ -537,7 +483,7 @@ void add_conform(CLI::App &app, Invocation &invocation)
 			 "test a client: it mounts this machine, and runs the script in the mount");
 	command.add_option("--path", options->path, "what the server exports, to this machine's root, for writing")
 		->capture_default_str();
-	add_listening(command, *options);
+	add_listening(command, options->listening);
 	command.add_option("--exec", options->execute, "with --listen: a shell command that makes the client begin");
 	command.add_option("--cases", options->cases, "the directory with the cases")->capture_default_str();
 	// One word each time: the next one is the server.
@@ -565,7 +511,7 @@ void add_run(CLI::App &app, Invocation &invocation)
 	command.add_option("FILE", options->files, "case files: see rpcordma-peer-case(5)")->required();
 	command.add_option("--server", options->server, "the server to test, for cases below a directory 'server'");
 	command.add_option("--path", options->path, "what it exports")->capture_default_str();
-	add_listening(command, *options);
+	add_listening(command, options->listening);
 	command.add_option("--exec", options->execute, "a shell command that makes the client begin");
 	add_output(command, *options);
 	command.callback([options] { run_files(*options); });
@@ -575,7 +521,7 @@ void add_serve(CLI::App &app, Invocation &invocation)
 {
 	const std::shared_ptr<Options> options(new Options{.invocation = invocation});
 	CLI::App &command = *app.add_subcommand("serve", "serve a small file tree in memory, until interrupted");
-	add_listening(command, *options);
+	add_listening(command, options->listening);
 	command.add_flag("--trace", options->trace, "show every message");
 	command.add_option("--versions", options->versions,
 			   "LOW..HIGH: Calls of these versions are answered, each in its own, where the peer speaks "
@@ -589,7 +535,7 @@ void add_serve(CLI::App &app, Invocation &invocation)
 				std::cout << line << std::endl;
 		};
 		const Interruption interruption;
-		std::cerr << "serving; on a client: " << mount_command(*options, "3") << '\n';
+		std::cerr << "serving; on a client: " << mount_command(options->listening, "3") << '\n';
 		try {
 			serve(listen_settings(*options), versions, trace);
 		} catch (const Interrupted &) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// rpcordma-peer fuzz: messages changed at random, and what a server makes of them.
+// rpcordma-peer fuzz: messages changed at random, and what a server or a client makes of them.
 
 #pragma once
 

@@ -6,7 +6,6 @@
 #include <array>
 
 #include "engine/seed.hh"
-#include "fuzz/mutation.hh"
 
 namespace peer {
 
@@ -22,25 +21,6 @@ constexpr std::size_t LONGEST_ITEM = 40 * 1024;
 bool may_pass(const NotConnected &error)
 {
 	return error.why == NotConnected::Why::rejected || error.why == NotConnected::Why::timeout;
-}
-
-std::optional<Header> header_of(ByteView message)
-try {
-	return decode(message).header;
-} catch (const Malformed &) {
-	return std::nullopt;
-}
-
-std::string kind_of(const std::optional<Header> &answer)
-{
-	if (!answer)
-		return "malformed";
-	if (answer->type == RDMA2_OPTIONAL)
-		return "OPTIONAL";
-	if (answer->type != RDMA_ERROR)
-		return "Reply";
-	const std::string error = name_of_error(*answer);
-	return error.substr(0, error.find(' '));
 }
 
 } // namespace
@@ -138,7 +118,7 @@ bool ServerFuzz::await_reply(std::uint32_t xid)
 	for (;;) {
 		const Event event = connection_->receive(deadline);
 		if (const auto *const closed = std::get_if<Closed>(&event)) {
-			note_end(closed->by_disconnect ? "disconnected" : closed->reason);
+			note_end(reason_of(*closed));
 			return false;
 		}
 		if (std::holds_alternative<TimedOut>(event))
@@ -193,26 +173,14 @@ NfsCall ServerFuzz::some_call()
 	}
 }
 
-// One that a well-behaved requester would send, with a header that says something else, or with some of its bytes changed.
 Bytes ServerFuzz::some_message()
 {
 	constexpr std::array STYLES = {Style::as_needed, Style::in_line, Style::chunks, Style::long_form};
 	const Transaction &call = offered_.emplace_back(*connection_, agreement_, some_call(), dice_.one_of(STYLES),
 							std::vector<Line>{}, Names{});
-	Frame frame = call.frame();
-	const bool is_well_formed = dice_.one_in(2);
-	if (is_well_formed)
-		change(frame.header, dice_);
-	Bytes message = frame.bytes();
-	const std::size_t front = message.size() - std::min(message.size(), frame.payload.size());
 	// RPC's own header is a part of what is changed, too.
 	constexpr std::size_t FRONT_OF_A_CALL = 40;
-	for (std::size_t times = is_well_formed ? dice_.below(2) : 1 + dice_.below(4); times > 0; times--)
-		damage(message, front + FRONT_OF_A_CALL, dice_);
-	// What is too long for a Receive costs the connection, and says nothing new.
-	if (constexpr std::size_t RARELY = 100; message.size() > agreement_.call_threshold && !dice_.one_in(RARELY))
-		message.resize(agreement_.call_threshold);
-	return message;
+	return changed_message(call.frame(), FRONT_OF_A_CALL, agreement_.call_threshold, dice_);
 }
 
 Bytes ServerFuzz::null_call(std::uint32_t xid) const

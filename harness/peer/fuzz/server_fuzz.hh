@@ -8,35 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "fuzz/dice.hh"
+#include "fuzz/fuzz.hh"
 #include "suite/export.hh"
 
 namespace peer {
-
-struct FuzzSettings {
-	/// How many messages.
-	std::uint64_t count = 0;
-	/// The numbers that the changes follow from. Memory handles and offsets are the device's, and others in each run.
-	std::uint32_t seed = 0;
-	/// The highest version of RPC-over-RDMA.
-	std::uint32_t protocol = VERSION_1;
-	Patience patience;
-};
-
-/// What was sent, and what became of it.
-struct FuzzTally {
-	std::uint64_t messages = 0;
-	std::uint64_t connections = 0;
-	/// The answers by their kind: "Reply", "ERR_CHUNK". A message without one was discarded, or its connection ended.
-	std::map<std::string, std::uint64_t> answers;
-	/// Why connections ended.
-	std::map<std::string, std::uint64_t> ends;
-};
 
 /// One run against a server. One thread uses it.
 class ServerFuzz {

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""rpcordma-peer fuzz: the server outlives messages that are changed at random, and one that does not is told."""
+"""rpcordma-peer fuzz: server and client outlive messages that are changed at random, and who does not is told."""
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from conftest import TRANSPORT
-from lab.conformance import PATIENCE
+from lab.conformance import PATIENCE, PEER_MOUNT_PORT, PEER_PORT
 from lab.nfs import OURS, PORT, script
 from lab.peer import Peer
 from lab.run import FULL
@@ -15,6 +17,12 @@ from lab.solo import Solo
 
 FINE, FAILED = 0, 1
 COUNT = 100_000 if FULL else 4000
+# A client that has to connect anew waits a while, more and more.
+CLIENT_COUNT = COUNT // 4
+# What a client may take to call again: with Replies that it cannot use, it waits for others, and connects anew.
+CLIENT_PATIENCE = 120
+LISTEN = ("--listen", "--host", Solo.ADDRESS, "--port", str(PEER_PORT), "--mount-port", str(PEER_MOUNT_PORT))
+FUZZED = "/mnt/fuzzed"
 FILE = "/mnt/beside"
 # What the peer makes on the server; the link is the last of it.
 WORK = "/srv/nfs/tmpfs/rpcordma-peer-*"
@@ -31,21 +39,19 @@ echo "$rounds rounds"
 """
 
 
-def fuzz(peer: Peer, server: str, *words: str) -> tuple[int, dict[str, Any]]:
+def fuzz(peer: Peer, *words: str) -> tuple[int, dict[str, Any]]:
     """Its exit status and what it prints as JSON."""
-    ran = peer.run("--json", "fuzz", server, *words, timeout=3600, check=False)
+    ran = peer.run("--json", "fuzz", *words, timeout=7200, check=False)
     assert "{" in ran.stdout, ran.stdout
     return ran.status, json.loads(ran.stdout[ran.stdout.index("{"):])
 
 
-@pytest.mark.parametrize("protocol", ["1", "2"])
-@pytest.mark.skipif(TRANSPORT != OURS, reason="the kernel's own module has no version 2, and need not survive")
-def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
-    """Each is answered, refused or discarded, or costs its connection. A mount's data are right beside them."""
+@contextmanager
+def honest_client(solo: Solo) -> Iterator[None]:
+    """In this block a mount of the server's is written to and read, and has what was written."""
     mount = solo.mount("3")
     honest = solo.guest.spawn(f"sh -c '{BESIDE}'")
-    status, told = fuzz(peer, f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", protocol,
-                        "--count", str(COUNT), "--seed", f"{protocol}00", "--patience", str(PATIENCE))
+    yield
     solo.guest.run("touch /run/fuzz.stop")
     shown = honest.wait(120)
     assert shown.status == 0, shown.stdout
@@ -53,11 +59,48 @@ def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
     assert rounds and int(rounds[1]) > 1, shown.stdout
     solo.guest.run(f"rm {FILE}")
     mount.unmount()
+
+
+@pytest.mark.parametrize("protocol", ["1", "2"])
+@pytest.mark.skipif(TRANSPORT != OURS, reason="the kernel's own module has no version 2, and need not survive")
+def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
+    """Each is answered, refused or discarded, or costs its connection. A mount's data are right beside them."""
+    with honest_client(solo):
+        status, told = fuzz(peer, f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", protocol,
+                            "--count", str(COUNT), "--seed", f"{protocol}00", "--patience", str(PATIENCE))
     print(told)
     assert (status, told["failure"]) == (FINE, None)
     assert told["messages"] == COUNT and told["connections"] > 1
     assert {"Reply", "ERR_CHUNK", "ERR_VERS"} <= told["answers"].keys()
     assert sum(told["ends"].values()) in (told["connections"], told["connections"] - 1)
+
+
+@pytest.mark.parametrize("protocol", ["1", "2"])
+@pytest.mark.skipif(TRANSPORT != OURS, reason="the kernel's own module has no version 2, and need not survive")
+def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
+    """It goes on to call, on new connections where one was lost. Another mount's data are right beside them."""
+    client = script("fuzzed-client", solo.ADDRESS, str(PEER_PORT), str(PEER_MOUNT_PORT))
+    with honest_client(solo):
+        status, told = fuzz(peer, *LISTEN, "--exec", client, "--protocol", protocol, "--count", str(CLIENT_COUNT),
+                            "--seed", f"{protocol}00", "--patience", str(CLIENT_PATIENCE))
+    print(told)
+    assert (status, told["failure"]) == (FINE, None)
+    assert told["messages"] == CLIENT_COUNT and told["connections"] > 1
+
+
+def test_a_client_that_calls_no_more_is_told(solo: Solo, peer: Peer) -> None:
+    """Its last messages are printed, as a case that can be run."""
+    client = (f"mkdir -p {FUZZED} && timeout 60 mount -t nfs -o vers=3,proto=rdma,port={PEER_PORT},mountproto=tcp,"
+              f"mountport={PEER_MOUNT_PORT},nolock,soft,timeo=10,retrans=1 {solo.ADDRESS}:/ {FUZZED}; exec sleep 1000")
+    ended = peer.run("fuzz", *LISTEN, "--exec", client, "--patience", "5", check=False)
+    solo.guest.run(f"umount -l {FUZZED}", check=False)
+    assert ended.status == FAILED, ended.stdout
+    assert re.search(r"^FAILED: the client does not call any more$", ended.stdout, re.MULTILINE), ended.stdout
+    case = ended.stdout[ended.stdout.index("# RFC 8166"):]
+    solo.guest.run(f"mkdir -p /tmp/fuzz/client && cat >/tmp/fuzz/client/last.case <<'END'\n{case}END")
+    again = peer.run("run", "/tmp/fuzz/client/last.case", *LISTEN[1:], "--exec", "exit", check=False)
+    # There is no client that could do its part.
+    assert again.status == FAILED and "client/last" in again.stdout, again.stdout
 
 
 def test_a_server_that_is_gone_is_told(solo: Solo, peer: Peer) -> None:
