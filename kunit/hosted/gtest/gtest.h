@@ -12,6 +12,12 @@
 
 #include "kunit/glue/kunit.h"
 
+/* libstdc++ from GCC 13 on declares it where there is an operating system only. */
+namespace std {
+template <typename, typename> class basic_ostream;
+using ostream = basic_ostream<char, char_traits<char>>;
+} // namespace std
+
 /* What PrintTo() writes to. */
 template <> class std::basic_ostream<char, std::char_traits<char>> {
     public:
