@@ -16,7 +16,7 @@ struct genl_family;
 /* A struct sockaddr_in or sockaddr_in6; all zero where there is none. */
 struct rpcordma_address {
 	u8 bytes[28];
-};
+} __attribute__((aligned(4)));
 
 /* How often something has happened; name is NULL behind the last. */
 #define RPCORDMA_TALLIED 8

@@ -96,7 +96,8 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
 	rpcordma_svc_set_remote(xprt(), from);
 	remote_ = verbs::address_of(from);
-	requester_ = proto::requester_at({reinterpret_cast<const std::byte *>(peer()), 28});
+	const auto *const known = reinterpret_cast<const std::byte *>(&field::svc_xprt::xpt_remote(xprt()));
+	requester_ = proto::requester_at({known, sizeof(remote_.bytes)});
 	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
 }
 
@@ -112,9 +113,9 @@ void Connection::refused(const char *reason) noexcept
 	tell(RPCORDMA_HAPPENING_REFUSED, remote_, {reason});
 }
 
-const sockaddr *Connection::peer() noexcept
+const sockaddr *Connection::peer() const noexcept
 {
-	return reinterpret_cast<const sockaddr *>(&field::svc_xprt::xpt_remote(xprt()));
+	return reinterpret_cast<const sockaddr *>(remote_.bytes);
 }
 
 void Connection::detach() noexcept

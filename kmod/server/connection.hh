@@ -45,7 +45,8 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	[[nodiscard]] verbs::Endpoint &endpoint() noexcept { return *endpoint_; }
 	[[nodiscard]] kernel::Gate &gate() noexcept { return gate_; }
 	[[nodiscard]] svc_xprt *xprt() noexcept { return xprt_.get(); }
-	[[nodiscard]] const sockaddr *peer() noexcept;
+	/* With the port, for people: sunrpc knows the address without it. */
+	[[nodiscard]] const sockaddr *peer() const noexcept;
 	[[nodiscard]] proto::Requester requester() const noexcept { return requester_; }
 	[[nodiscard]] bool is_ending() const noexcept { return is_ending_.read(); }
 	/* The highest version that is accepted. */

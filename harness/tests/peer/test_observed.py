@@ -111,8 +111,7 @@ def test_a_responder_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
         assert records, shown
         record, = records
         assert {name: record[name] for name in wanted} == wanted
-        # Of a requester's address, a responder traces the host.
-        assert counted(guest, f"{solo.ADDRESS}:0", ("error_sent",), "error") == wanted["errors_sent"]
+        assert counted(guest, f"{solo.ADDRESS}:{record['remote']['port']}", ("error_sent",), "error") == wanted["errors_sent"]
 
 
 def test_a_requester_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
