@@ -52,4 +52,8 @@ class Peer:
 
     def json(self, *arguments: str, timeout: float = 120) -> dict:
         """What it has to say as JSON."""
-        return json.loads(self.run("--json", *arguments, timeout=timeout).stdout)
+        printed = self.run("--json", *arguments, timeout=timeout).stdout
+        try:
+            return json.loads(printed)
+        except ValueError as error:
+            raise LabError(f"rpcordma-peer printed no JSON:\n{printed}") from error

@@ -105,6 +105,8 @@ def server_disconnect(pair: Pair, _draw: random.Random) -> Done:
     before = told(pair.server)
     pair.server.run(f"echo {QUEUE_PAIR_FATAL} >/sys/module/queue_pair_events/parameters/event")
     count = told(pair.server) - before
+    if count == 0:
+        raise LabError("the server's device knew of no connection")
     return Done(f"{count} connections broken at the server", count)
 
 
@@ -279,7 +281,7 @@ def processes_killed(pair: Pair, draw: random.Random) -> Done:
     """Processes of the client that read and write are killed in the middle of that."""
     jobs = draw.randint(1, 4)
     victims = pair.client.spawn(
-        "cd /tmp && exec fio --name=killed --directory=/mnt --rw=rw --bs=256k --direct=1 --ioengine=libaio "
+        "cd /tmp && exec fio --thread --name=killed --directory=/mnt --rw=rw --bs=256k --direct=1 --ioengine=libaio "
         f"--iodepth=8 --size=16m --time_based --runtime=300 --fallocate=none --numjobs={jobs}")
     eventually(pair.client, f"test $(ls /mnt | grep -c '^killed') -ge {jobs} && test -s /mnt/killed.0.0", PATIENCE)
     victims.kill()

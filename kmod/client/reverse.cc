@@ -184,7 +184,7 @@ void ReverseResponder::pull(ReverseRequest &request, const proto::Assembly &asse
 {
 	if (!request.make_reads(assembly, transfers_, owner_.endpoint()) || !prepare(owner_, request.transfers_)) {
 		/* Waiting for memory is not for this context. */
-		trace_dropped(owner_, request.call().xid, "credits or memory");
+		drop(request.call().xid, "credits or memory");
 		keep(request);
 		return owner_.give_up(no_memory);
 	}
@@ -249,7 +249,7 @@ void ReverseResponder::moved(ReverseRequest &request) noexcept
 	if (!is_pulled)
 		return;
 	if (owner_.endpoint().is_lost()) {
-		trace_dropped(owner_, request.call().xid, "connection lost");
+		drop(request.call().xid, "connection lost");
 		return keep(request);
 	}
 	serve(request);

@@ -12,7 +12,7 @@
 namespace rpcordma::kernel {
 
 /// Counts by name. Names are constants; those that find no place any more are counted together. Any context, also several at a
-/// time. Ordered against nothing.
+/// time. Where a count is seen, so is its name; otherwise ordered against nothing.
 template <std::size_t Size> class Tally {
     public:
 	void count(const char *name) noexcept
@@ -28,7 +28,8 @@ template <std::size_t Size> class Tally {
 	template <typename Visitor> void for_each(Visitor visit) const noexcept
 	{
 		for (const Entry &entry : entries_) {
-			if (const std::uint64_t count = entry.count.read())
+			/* Whoever has counted had seen the name before. */
+			if (const std::uint64_t count = entry.count.load_acquire())
 				visit(entry.name.read(), count);
 		}
 		if (const std::uint64_t count = others_.read())

@@ -23,9 +23,10 @@ void Companion::start(const std::string &command)
 	process_ = ::fork();
 	if (process_ < 0)
 		throw std::runtime_error(std::string("no process for --exec: ") + std::strerror(errno));
+	// By both, because nobody knows who comes first.
+	::setpgid(process_, process_);
 	if (process_ > 0)
 		return;
-	::setpgid(0, 0);
 	::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
 	::_exit(127);
 }

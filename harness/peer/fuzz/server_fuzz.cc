@@ -16,6 +16,8 @@ constexpr std::size_t GROUP = 15;
 // The server's health is looked at after so many.
 constexpr std::uint64_t HEALTH_EVERY = 2000;
 constexpr std::size_t LONGEST_ITEM = 40 * 1024;
+// Where it begins, in a file whose last bytes the look at the server's health is about.
+constexpr std::size_t WRITTEN = Export::SCRATCH_SIZE - 2 * LONGEST_ITEM;
 
 // Where a connection is refused once, the server may have been busy with the end of others.
 bool may_pass(const NotConnected &error)
@@ -67,7 +69,7 @@ void ServerFuzz::connect()
 		}
 	}
 	tally_.connections++;
-	granted_ = 1;
+	granted_ = 0;
 	const std::uint32_t version = settings_.protocol == VERSION_2 && dice_.one_in(2) ? VERSION_2 : VERSION_1;
 	agreement_ = in_version(agreement_of(usual_private_data(), connection_->private_data()), version);
 }
@@ -80,11 +82,13 @@ void ServerFuzz::close()
 	connection_.reset();
 }
 
-// How many messages can go out beside a Call that has to be answered.
+// How many messages go out beside a Call that has to be answered: one at least, as soon as the server has granted anything.
 std::size_t ServerFuzz::room() const
 {
+	if (granted_ == 0)
+		return 0;
 	const std::uint64_t left = settings_.count - tally_.messages;
-	return static_cast<std::size_t>(std::min<std::uint64_t>({granted_ - 1, GROUP, left}));
+	return static_cast<std::size_t>(std::min<std::uint64_t>({std::max(granted_ - 1, 1U), GROUP, left}));
 }
 
 // Changed messages, and a Call that is in order. Returns whether the connection lasts.
@@ -107,9 +111,24 @@ bool ServerFuzz::send_group()
 	const std::uint32_t xid = dice_.word();
 	tally_.messages += last_.size();
 	last_.push_back(null_call(xid));
-	// Where they do not go out, the connection has ended; a server that only takes no more of them has failed.
-	static_cast<void>(connection_->send_all(last_, deadline));
-	return await_reply(xid);
+	// Where they do not go out otherwise, the connection has ended.
+	if (connection_->send_all(last_, deadline).timed_out)
+		throw Violation("the server takes no more messages");
+	const bool lasts = await_reply(xid);
+	if (lasts)
+		lone_until_.reset();
+	else if (last_.size() == 1)
+		note_lone_loss();
+	return lasts;
+}
+
+// The first Call of a connection has cost it. Changed messages of before may be the reason, but not each time.
+void ServerFuzz::note_lone_loss()
+{
+	if (!lone_until_)
+		lone_until_ = settings_.patience.deadline();
+	else if (Clock::now() >= *lone_until_)
+		throw Violation("each new connection ends before its first NULL call is answered");
 }
 
 bool ServerFuzz::await_reply(std::uint32_t xid)
@@ -167,7 +186,7 @@ NfsCall ServerFuzz::some_call()
 	case 4:
 		return nfs3::readlink(++xid_, server_.link);
 	case 5:
-		return nfs3::write(++xid_, server_.scratch, dice_.below(Export::SCRATCH_SIZE), pattern(0, length));
+		return nfs3::write(++xid_, server_.scratch, dice_.below(WRITTEN), pattern(0, length));
 	default:
 		return nfs3::read(++xid_, server_.data, dice_.below(Export::DATA_SIZE), 1 + length);
 	}

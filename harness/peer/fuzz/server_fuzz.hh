@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class ServerFuzz {
 
     private:
 	void connect();
+	void note_lone_loss();
 	void close();
 	[[nodiscard]] bool send_group();
 	[[nodiscard]] bool await_reply(std::uint32_t xid);
@@ -54,7 +56,10 @@ class ServerFuzz {
 
 	std::unique_ptr<Connection> connection_;
 	Agreement agreement_;
-	std::uint32_t granted_ = 1;
+	/// Nothing before the first Reply.
+	std::uint32_t granted_ = 0;
+	/// Until when a connection has to last up to its first Reply, since one did not.
+	std::optional<Deadline> lone_until_;
 	/// Of the messages of a group: their memory. Gone before the connection is.
 	std::list<Transaction> offered_;
 };

@@ -414,7 +414,7 @@ Transferred Connection::State::carry_out(ibv_send_wr *first, unsigned count, Dea
 		fail("a work request did not complete in time");
 		break_queue_pair();
 		run_until(done, Clock::now() + DEVICE_TIME);
-		return {false, "it did not complete in time", true};
+		return {false, "it did not complete in time", true, true};
 	}
 	return {failure.empty(), failure, failed_here};
 }

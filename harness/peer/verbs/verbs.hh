@@ -125,6 +125,8 @@ struct Transferred {
 	/// It never went out, or nobody knows what became of it: this end's device refused it, or it did not complete in
 	/// time. That says nothing about the other end.
 	bool inconclusive = false;
+	/// It did not complete by the deadline; this end has given the connection up since.
+	bool timed_out = false;
 
 	/// The other end's device has said that the memory is not, or no longer, open to this one. Not every device says so
 	/// before it ends the connection.
