@@ -18,22 +18,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is needed of qemu-plugin.h, version 1 of the interface, which Debian packages without its header. */
+/* What is needed of qemu-plugin.h, which Debian does not package. Debian 12's QEMU has version 1 of the interface. From version 3 on
+ * (QEMU 9.1) there is another function that counts, and the one that tells an instruction's bytes is called otherwise. */
 #define EXPORTED __attribute__((visibility("default")))
+#define OPTIONAL __attribute__((weak))
 #define ADD 0
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+struct qemu_plugin_scoreboard;
+/* One number for each virtual processor. */
+struct qemu_plugin_u64 {
+	struct qemu_plugin_scoreboard *numbers;
+	size_t offset;
+};
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *stretch, size_t index);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction);
+void qemu_plugin_insn_data(void);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *stretch);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *stretch);
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t plugin,
 					   void (*translated)(uint64_t plugin, struct qemu_plugin_tb *));
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *stretch, int operation, void *number,
-					      uint64_t operand);
+OPTIONAL void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *stretch, int operation, void *number,
+						       uint64_t operand);
+OPTIONAL void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *stretch, int operation,
+								struct qemu_plugin_u64 number, uint64_t operand);
+OPTIONAL struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size);
+OPTIONAL void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *numbers, unsigned int processor);
+typedef const void *(*data_function_1)(const struct qemu_plugin_insn *instruction);
+typedef size_t (*data_function_3)(const struct qemu_plugin_insn *instruction, void *to, size_t length);
 EXPORTED int qemu_plugin_version = 1;
+
+static bool is_newer(void)
+{
+	return qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu;
+}
+
+/* Before QEMU looks at it. */
+__attribute__((constructor)) static void choose_version(void)
+{
+	if (is_newer())
+		qemu_plugin_version = 3;
+}
 
 /* Two are the same where all of it is: code changes, and what lies at an address is another module's later. */
 struct stretch {
@@ -45,7 +71,9 @@ struct stretch {
 
 struct count {
 	struct stretch stretch;
+	/* Either the number itself, or where QEMU has it. */
 	uint64_t executions;
+	struct qemu_plugin_u64 number;
 };
 
 /* QEMU's code refers to them, so they stay where they are. Enough for the kernel and its modules many times over. */
@@ -71,11 +99,28 @@ static struct count *count_of(const struct stretch *stretch)
 	return count;
 }
 
-static uint8_t byte_of(const struct qemu_plugin_insn *instruction, size_t index)
+/* No instruction of x86-64 is longer. */
+#define LONGEST 15
+
+struct bytes {
+	uint8_t of[LONGEST + 1];
+};
+
+/* All zero behind its end. */
+static struct bytes bytes_of(const struct qemu_plugin_insn *instruction)
 {
-	return index < qemu_plugin_insn_size(instruction) ?
-		       ((const uint8_t *)qemu_plugin_insn_data(instruction))[index] :
-		       0;
+	struct bytes bytes = {0};
+	size_t size = qemu_plugin_insn_size(instruction);
+
+	if (size > LONGEST)
+		size = LONGEST;
+	/* One name for two types of functions. */
+	void (*data)(void) = qemu_plugin_insn_data;
+	if (is_newer())
+		((data_function_3)data)(instruction, bytes.of, size);
+	else
+		memcpy(bytes.of, ((data_function_1)data)(instruction), size);
+	return bytes;
 }
 
 /* Whether the operation is one that LOCK may stand before: those with two bytes begin with 0x0f. */
@@ -99,14 +144,15 @@ static bool is_locked(const struct qemu_plugin_insn *instruction)
 {
 	enum { LOCK = 0xf0, DATA_SEGMENT = 0x3e, OPERAND_SIZE = 0x66, REX = 0x40, XCHG_BYTE = 0x86, XCHG = 0x87 };
 	enum { REGISTER = 3 };
-	uint8_t prefix = byte_of(instruction, 0);
+	const struct bytes bytes = bytes_of(instruction);
+	uint8_t prefix = bytes.of[0];
 	/* With one processor the kernel writes the second in place of the first. It has other uses before jumps. */
 	bool is_prefixed = prefix == LOCK || prefix == DATA_SEGMENT;
 	size_t at = is_prefixed;
 
-	while (byte_of(instruction, at) == OPERAND_SIZE || (byte_of(instruction, at) & 0xf0) == REX)
+	while (at < LONGEST - 1 && (bytes.of[at] == OPERAND_SIZE || (bytes.of[at] & 0xf0) == REX))
 		at++;
-	uint8_t operation = byte_of(instruction, at), following = byte_of(instruction, at + 1);
+	uint8_t operation = bytes.of[at], following = bytes.of[at + 1];
 
 	if (operation == XCHG_BYTE || operation == XCHG)
 		return following >> 6 != REGISTER;
@@ -117,12 +163,13 @@ static bool is_locked(const struct qemu_plugin_insn *instruction)
 static uint64_t target_of(const struct qemu_plugin_insn *instruction)
 {
 	enum { CALL = 0xe8, JUMP = 0xe9, CALL_SIZE = 5 };
+	const struct bytes bytes = bytes_of(instruction);
+	uint8_t operation = bytes.of[0];
 	int32_t distance;
 
-	uint8_t operation = byte_of(instruction, 0);
 	if (qemu_plugin_insn_size(instruction) != CALL_SIZE || (operation != CALL && operation != JUMP))
 		return 0;
-	memcpy(&distance, (const uint8_t *)qemu_plugin_insn_data(instruction) + 1, sizeof(distance));
+	memcpy(&distance, bytes.of + 1, sizeof(distance));
 	return qemu_plugin_insn_vaddr(instruction) + CALL_SIZE + (uint64_t)(int64_t)distance;
 }
 
@@ -141,13 +188,38 @@ static struct stretch describe(const struct qemu_plugin_tb *code)
 	return stretch;
 }
 
+/* A place for one more, of which QEMU has some thousands in one. */
+static struct qemu_plugin_u64 new_number(void)
+{
+	enum { TOGETHER = 4096 };
+	static struct qemu_plugin_u64 next;
+
+	if (!next.numbers || next.offset == TOGETHER * sizeof(uint64_t))
+		next = (struct qemu_plugin_u64){qemu_plugin_scoreboard_new(TOGETHER * sizeof(uint64_t)), 0};
+	struct qemu_plugin_u64 number = next;
+	next.offset += sizeof(uint64_t);
+	return number;
+}
+
+static uint64_t executions_of(const struct count *count)
+{
+	if (!is_newer())
+		return count->executions;
+	const char *numbers = count->number.numbers ? qemu_plugin_scoreboard_find(count->number.numbers, 0) : NULL;
+	return numbers ? *(const uint64_t *)(numbers + count->number.offset) : 0;
+}
+
 static void translated(uint64_t plugin, struct qemu_plugin_tb *code)
 {
 	(void)plugin;
 	struct stretch stretch = describe(code);
 	struct count *count = count_of(&stretch);
 
-	qemu_plugin_register_vcpu_tb_exec_inline(code, ADD, &count->executions, 1);
+	if (!is_newer())
+		return qemu_plugin_register_vcpu_tb_exec_inline(code, ADD, &count->executions, 1);
+	if (!count->number.numbers)
+		count->number = new_number();
+	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(code, ADD, count->number, 1);
 }
 
 static void answer(const char *path)
@@ -161,9 +233,12 @@ static void answer(const char *path)
 		return perror(unfinished);
 	for (uint64_t at = 0; at < MOST; at++) {
 		const struct count *count = __atomic_load_n(&counts[at], __ATOMIC_ACQUIRE);
+		uint64_t executions = count ? executions_of(count) : 0;
 
-		if (count && count->executions)
-			fwrite(count, sizeof(*count), 1, file);
+		if (executions) {
+			fwrite(&count->stretch, sizeof(count->stretch), 1, file);
+			fwrite(&executions, sizeof(executions), 1, file);
+		}
 	}
 	if (fclose(file) || rename(unfinished, path))
 		perror(path);

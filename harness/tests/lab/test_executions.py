@@ -9,44 +9,68 @@ import pytest
 from bench.profile import SOURCE
 
 ADDRESS = 0xffffffff81000000
-# What QEMU would tell, of one instruction whose bytes are the arguments.
-MAIN = f"""
-#include "{SOURCE}"
+# What QEMU would tell, of one instruction. Its interface is that of Debian 12's QEMU, or the one since version 9.1.
+QEMU = f"""
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 struct qemu_plugin_insn {{ uint8_t bytes[16]; size_t size; }} instruction;
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *i) {{ return i->bytes; }}
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *i) {{ return i->size; }}
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *i) {{ (void)i; return {ADDRESS}U; }}
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *b, size_t i)
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const void *b, size_t i)
 {{ (void)b; (void)i; return &instruction; }}
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *b) {{ (void)b; return 1; }}
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *b) {{ (void)b; return {ADDRESS}U; }}
-void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t p, void (*t)(uint64_t, struct qemu_plugin_tb *))
-{{ (void)p; (void)t; }}
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *b, int o, void *n, uint64_t v)
-{{ (void)b; (void)o; (void)n; (void)v; }}
+size_t qemu_plugin_tb_n_insns(const void *b) {{ (void)b; return 1; }}
+uint64_t qemu_plugin_tb_vaddr(const void *b) {{ (void)b; return {ADDRESS}U; }}
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t p, void *t) {{ (void)p; (void)t; }}
+"""
+INTERFACES = {1: """
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *i) { return i->bytes; }
+void qemu_plugin_register_vcpu_tb_exec_inline(void *b, int o, uint64_t *n, uint64_t v)
+{ (void)b; (void)o; *n += v; }
+""", 3: """
+struct number { char *board; size_t offset; };
+static char boards[1 << 20];
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *i, void *to, size_t length)
+{ memcpy(to, i->bytes, length); return length; }
+void *qemu_plugin_scoreboard_new(size_t size) { static size_t used; used += size; return boards + used - size; }
+void *qemu_plugin_scoreboard_find(void *board, unsigned int processor) { (void)processor; return board; }
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(void *b, int o, struct number n, uint64_t v)
+{ (void)b; (void)o; *(uint64_t *)(n.board + n.offset) += v; }
+"""}
+# The instruction's bytes are the arguments; it is translated, and as the stub has it executed, three times.
+MAIN = f"""
+#include "{SOURCE}"
+extern struct qemu_plugin_insn {{ uint8_t bytes[16]; size_t size; }} instruction;
 int main(int count, char **bytes)
 {{
     for (int i = 1; i < count; i++)
         instruction.bytes[instruction.size++] = strtoul(bytes[i], NULL, 16);
     is_x86_64 = true;
     struct stretch stretch = describe(NULL);
-    printf("%d %lx", (int)stretch.locked, (unsigned long)stretch.target);
+    for (int i = 0; i < 3; i++)
+        translated(0, NULL);
+    printf("%d %d %d %lx", qemu_plugin_version, (int)executions_of(count_of(&stretch)), (int)stretch.locked,
+           (unsigned long)stretch.target);
 }}
 """
 
 Seen = Callable[[str], tuple[bool, int]]
 
 
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
+@pytest.fixture(scope="module", params=INTERFACES)
+def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     """Whether it is locked, and what it calls."""
-    program = tmp_path_factory.mktemp("executions") / "seen"
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-x", "c", "-", "-o", program, "-pthread"],
-                   input=MAIN, text=True, check=True)
+    directory = tmp_path_factory.mktemp("executions")
+    program = directory / "seen"
+    for name, source in (("qemu", QEMU + INTERFACES[request.param]), ("seen", MAIN)):
+        (directory / f"{name}.c").write_text(source, encoding="utf-8")
+    subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", directory / "qemu.c", directory / "seen.c", "-o", program,
+                    "-pthread"], check=True)
 
     def see(instruction: str) -> tuple[bool, int]:
-        locked, target = subprocess.run([program, *instruction.split()], capture_output=True, text=True,
-                                        check=True).stdout.split()
+        version, executions, locked, target = subprocess.run(
+            [program, *instruction.split()], capture_output=True, text=True, check=True).stdout.split()
+        assert (version, executions) == (str(request.param), "3")
         return locked == "1", int(target, 16)
     return see
 

@@ -111,7 +111,8 @@ def test_a_responder_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
         assert records, shown
         record, = records
         assert {name: record[name] for name in wanted} == wanted
-        assert counted(guest, f"{solo.ADDRESS}:{record['remote']['port']}", ("error_sent",), "error") == wanted["errors_sent"]
+        requester = f"{solo.ADDRESS}:{record['remote']['port']}"
+        assert counted(guest, requester, ("error_sent",), "error") == wanted["errors_sent"]
 
 
 def test_a_requester_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
