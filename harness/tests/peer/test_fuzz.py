@@ -123,7 +123,8 @@ def test_a_server_that_is_gone_is_told(solo: Solo, peer: Peer) -> None:
     solo.guest.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace; "
                    f"rm -rf {WORK}")
     assert ended.status == FAILED, ended.stdout
-    assert re.search(r"^FAILED: the server (takes no connection|does not serve others) any more: ", ended.stdout, re.MULTILINE), ended.stdout
+    assert re.search(r"^FAILED: the server (takes no connection|does not serve others) any more: ",
+                     ended.stdout, re.MULTILINE), ended.stdout
     case = ended.stdout[ended.stdout.index("# RFC 8166"):]
     solo.guest.run(f"mkdir -p /tmp/fuzz/server && cat >/tmp/fuzz/server/last.case <<'END'\n{case}END")
     again = peer.run("run", "/tmp/fuzz/server/last.case", "--server", server, "--path", "/srv/nfs/tmpfs",
