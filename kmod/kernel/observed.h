@@ -15,8 +15,12 @@ struct genl_family;
 
 /* A struct sockaddr_in or sockaddr_in6; all zero where there is none. */
 struct rpcordma_address {
-	u8 bytes[28];
-} __attribute__((aligned(4)));
+	union {
+		u8 bytes[28];
+		/* Aligned as those are. */
+		u32 words[7];
+	};
+};
 
 /* How often something has happened; name is NULL behind the last. */
 #define RPCORDMA_TALLIED 8
