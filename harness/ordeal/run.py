@@ -204,9 +204,9 @@ class Run:
         been idle for twelve minutes. Without such a fault there must be none.
         """
         deadline = time.monotonic() + CLOSING_SECONDS
-        while (orphans := connections(self.pair.server) - connections(self.pair.client)) > 0:
-            if time.monotonic() > deadline:
-                break
+        while ((orphans := connections(self.pair.server) - connections(self.pair.client)) > 0
+               and time.monotonic() < deadline):
+            continue
         self.record.orphans = max(orphans, 0)
         if self.record.orphans == 0:
             return

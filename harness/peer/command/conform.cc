@@ -44,7 +44,7 @@ struct Options {
 	std::string server;
 	bool listen = false;
 	std::string path = "/";
-	Listening listening;
+	ListenSettings listening;
 	std::string cases = PEER_CASES;
 	std::vector<std::string> only;
 	std::string failed_from;
@@ -342,13 +342,12 @@ void test_server(const Options &options, const std::vector<Case> &cases)
 
 ListenSettings listen_settings(const Options &options)
 {
-	return {.host = options.listening.host,
-		.port = options.listening.port,
-		.mount_port = options.listening.mount_port,
-		.patience = options.patience_of(),
-		.stop_when_ill = options.stop_when_ill,
-		.repeat = options.repeat,
-		.highest_version = options.protocol};
+	ListenSettings settings = options.listening;
+	settings.patience = options.patience_of();
+	settings.stop_when_ill = options.stop_when_ill;
+	settings.repeat = options.repeat;
+	settings.highest_version = options.protocol;
+	return settings;
 }
 
 // "LOW..HIGH"

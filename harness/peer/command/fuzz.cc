@@ -27,7 +27,7 @@ namespace {
 struct Options {
 	std::string server;
 	bool listen = false;
-	Listening listening;
+	ListenSettings listening;
 	std::string execute;
 	std::string path = "/";
 	std::uint64_t count = 10000;
@@ -161,10 +161,10 @@ void fuzz_server(const Options &options, const FuzzSettings &settings, Results &
 
 void fuzz_clients(const Options &options, const FuzzSettings &settings, Results &results, Invocation &invocation)
 {
-	const Listening &listening = options.listening;
+	const ListenSettings &listening = options.listening;
 	results.address = {.host = listening.host, .port = listening.port};
 	const Interruption interruption;
-	ClientFuzz fuzz({.host = listening.host, .port = listening.port, .mount_port = listening.mount_port}, settings);
+	ClientFuzz fuzz(listening, settings);
 	std::cerr << "listening; on the client: " << mount_command(listening, "3") << '\n';
 	Companion client;
 	const auto begin = [&] {

@@ -4,7 +4,7 @@
 
 namespace peer {
 
-void add_listening(CLI::App &command, Listening &listening)
+void add_listening(CLI::App &command, ListenSettings &listening)
 {
 	command.add_option("--host", listening.host, "the address to listen at (default: every address)");
 	command.add_option("--port", listening.port, "the port of RPC over RDMA")->capture_default_str();
@@ -12,7 +12,7 @@ void add_listening(CLI::App &command, Listening &listening)
 		->capture_default_str();
 }
 
-std::string mount_command(const Listening &listening, const std::string &version)
+std::string mount_command(const ListenSettings &listening, const std::string &version)
 {
 	const std::string here = listening.host.empty() ? "THIS-HOST" : listening.host;
 	const std::string port = std::to_string(listening.port);

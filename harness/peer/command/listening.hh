@@ -4,21 +4,17 @@
 
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "suite/client_suite.hh"
+
 namespace peer {
 
-struct Listening {
-	std::string host; // empty: every address
-	std::uint16_t port = 20049;
-	std::uint16_t mount_port = 20048;
-};
-
-void add_listening(CLI::App &command, Listening &listening);
+/// The options that say where: host and ports.
+void add_listening(CLI::App &command, ListenSettings &listening);
 /// What a client runs to mount this machine at /mnt, in NFS version "3" or "4.1".
-[[nodiscard]] std::string mount_command(const Listening &listening, const std::string &version);
+[[nodiscard]] std::string mount_command(const ListenSettings &listening, const std::string &version);
 
 } // namespace peer

@@ -11,8 +11,7 @@ namespace peer {
 
 namespace {
 
-// So many messages go out at once in front of a Reply.
-constexpr std::size_t GROUP = 15;
+constexpr unsigned ENTRIES = 120;
 constexpr std::size_t KEPT_REPLIES = 16;
 // One in so many invalidates a handle that nobody has offered.
 constexpr std::size_t INVALIDATIONS = 32;
@@ -21,11 +20,11 @@ constexpr std::size_t FRONT_OF_A_REPLY = 24;
 
 void furnish(Tree &tree)
 {
-	tree.put("data", pattern(0, ClientFuzz::DATA_SIZE));
+	tree.put("data", pattern(0, DATA_SIZE));
 	tree.put("scratch", {});
-	for (unsigned i = 0; i < ClientFuzz::ENTRIES; i++)
+	for (unsigned i = 0; i < ENTRIES; i++)
 		tree.put("many/a-name-of-some-length-" + std::to_string(i), {});
-	tree.put_link("link", std::string(ClientFuzz::LINK_LENGTH, 'l'));
+	tree.put_link("link", std::string(LINK_LENGTH, 'l'));
 }
 
 } // namespace
@@ -73,7 +72,6 @@ void ClientFuzz::serve_until(const std::function<bool()> &done)
 
 bool ClientFuzz::take_call(ArrivedCall &call)
 {
-	quiet_until_ = settings_.patience.deadline();
 	if (is_over())
 		return false;
 	constexpr std::size_t LONG_REPLIES = 4;
@@ -85,7 +83,7 @@ bool ClientFuzz::take_call(ArrivedCall &call)
 	// To memory that the client has taken back meanwhile, a well-behaved responder writes nothing.
 	constexpr std::size_t RARELY = 8;
 	responder_.send(call.connection, answer, !may_have_ended(call) || dice_.one_in(RARELY));
-	// What the client has done meanwhile has not been looked at.
+	// From here: what the client has done meanwhile has not been looked at.
 	quiet_until_ = settings_.patience.deadline();
 	return true;
 }

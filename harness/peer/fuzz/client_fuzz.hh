@@ -18,10 +18,6 @@ namespace peer {
 /// One run. One thread uses it.
 class ClientFuzz {
     public:
-	static constexpr std::size_t DATA_SIZE = 256 * 1024;
-	static constexpr unsigned ENTRIES = 120;
-	static constexpr std::size_t LINK_LENGTH = 900;
-
 	/// Listens from then on, with a tree in which there are the files data and scratch, a directory many, and a symbolic
 	/// link. Throws VerbsError and std::system_error.
 	ClientFuzz(const ListenSettings &listen, const FuzzSettings &settings);

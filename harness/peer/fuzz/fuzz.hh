@@ -14,6 +14,9 @@
 
 namespace peer {
 
+/// So many messages go out at once, in front of one that is in order.
+inline constexpr std::size_t GROUP = 15;
+
 struct FuzzSettings {
 	/// How many messages.
 	std::uint64_t count = 0;

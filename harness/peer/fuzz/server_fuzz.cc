@@ -11,8 +11,6 @@ namespace peer {
 
 namespace {
 
-// So many messages go out at once, if the server grants that many, before a Call that has to be answered.
-constexpr std::size_t GROUP = 15;
 // The server's health is looked at after so many.
 constexpr std::uint64_t HEALTH_EVERY = 2000;
 constexpr std::size_t LONGEST_ITEM = 40 * 1024;

@@ -88,6 +88,8 @@ def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
     print(told)
     assert (status, told["failure"]) == (FINE, None)
     assert told["messages"] == CLIENT_COUNT and told["connections"] > 1
+    # To changed Calls in the reverse direction.
+    assert {"Reply", "ERR_CHUNK"} <= told["answers"].keys()
 
 
 def test_a_client_that_calls_no_more_is_told(solo: Solo, peer: Peer) -> None:
