@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # rpcordma_kunit.ko, for kernels with KUnit: the module's own objects, and the tests. The unit tests of harness/unit are
-# among those, against kunit/hosted in the place of GoogleTest.
+# among those, against kunit/hosted in the place of GoogleTest; those in kcsan are for kernels with the race detector.
 
 obj-m += rpcordma_kunit.o
 
@@ -11,9 +11,10 @@ kunit-core-y := $(filter kmod/wire/% kmod/proto/% kmod/verbs/%,$(filter-out kmod
 		kmod/glue/events.o kmod/glue/inlines.o kmod/glue/log.o kmod/glue/memory.o kmod/glue/rt.o kmod/glue/sync.o kmod/glue/trace.o kmod/glue/verbs.o
 
 kunit-unit-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/harness/unit/*_test.cc))
-kunit-own-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/kunit/*/*_test.cc))
+kunit-folders := glue verbs $(if $(CONFIG_KCSAN_WEAK_MEMORY),kcsan)
+kunit-own-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(kunit-folders:%=$(src)/kunit/%/*_test.cc)))
 kunit-cxx-y := kunit/first.o $(kunit-unit-y) $(kunit-own-y) kunit/last.o
-kunit-c-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(src)/kunit/glue/*.c))
+kunit-c-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(kunit-folders:%=$(src)/kunit/%/*.c)))
 
 rpcordma_kunit-y := $(kunit-cxx-y) $(kunit-c-y) kunit/core.o
 
