@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import memory, record, report
+from bench import memory, record, report, verbs
 from bench.machine import NAMES, TCP, Machine, sysctls
 from bench.measure import Benchmark, Comparison, Side, rows_of
 from bench.profile import Profiler
@@ -20,6 +20,7 @@ from lab.kernel import Kernel
 from lab.module import build_module
 from lab.pair import OURS, STOCK
 from lab.paths import CHECKOUT, LOGS
+from lab.peer import build_peer
 
 # How much more version 2 may cost than version 1; and where the same module differs that much from mount to mount.
 PROTOCOL_LIMIT, NOISE_OF_LARGE = 1.005, 1.03
@@ -61,6 +62,9 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
                         help="measure in place of the rows how the cost of an operation grows with this")
     parser.add_argument("--memory", action="store_true",
                         help="measure in place of that how much memory a connection takes, with both modules")
+    parser.add_argument("--verbs", action="store_true",
+                        help="measure in place of that what the device takes without RPC: bare verbs, and NULL calls "
+                        "from the same program")
     parser.add_argument("--json", type=Path, metavar="FILE", help="instead of build/bench/TIME.json")
     parser.add_argument("--draw", type=Path, nargs=2, metavar=("JSON", "SVG"),
                         help="measure nothing: draw a curve that has been measured")
@@ -92,6 +96,8 @@ def main(command_line: list[str] | None = None) -> int:
     try:
         if arguments.draw:
             return draw(*arguments.draw)
+        if arguments.verbs:
+            return run_verbs(arguments)
         return run_memory(arguments) if arguments.memory else run(arguments)
     except (LabError, Unfit, FileNotFoundError, ValueError) as error:
         print(f"{error}\nbench: failed: could not measure")
@@ -152,6 +158,21 @@ def run_memory(arguments: argparse.Namespace) -> int:
     report.write(path, report.memory_document(figures, kernel))
     print(f"memory that a connection takes, Linux {kernel.release}, {arguments.rounds} rounds")
     print(f"\n{memory.table(figures)}\n\nall figures: {path}\nbench: passed")
+    return PASSED
+
+
+def run_verbs(arguments: argparse.Namespace) -> int:
+    """Measures what there is below RPC."""
+    kernel = Kernel.find(arguments.kernel)
+    say = teller()
+    build_module(kernel)
+    build_peer(architecture=kernel.architecture)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    figures = verbs.measure(kernel, LOGS / f"bench-verbs-{stamp}", say)
+    path = arguments.json or CHECKOUT / "build" / "bench" / f"verbs-{stamp}.json"
+    report.write(path, report.verbs_document(figures, kernel))
+    print(f"thousand guest instructions, Linux {kernel.release}, one processor; the server's module")
+    print(f"\n{verbs.table(figures)}\n\nall figures: {path}\nbench: passed")
     return PASSED
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.machine import NAMES
-from lab.guest import Guest
+from lab.errors import LabError
+from lab.guest import Guest, Process
 from lab.kernel import Kernel
 from lab.nfs import OURS, STOCK, Mount
 from lab.pair import Pair
@@ -21,10 +22,10 @@ FILE = "/mnt/memory"
 FILE_SIZE = 64
 # Outstanding together: more than the connections have credits for.
 JOBS, DEPTH = 4, 512
-LOAD_SECONDS = 10
+LOAD_SECONDS = 20
 # Longer than what a connection does not need is kept, and shorter than idle connections are closed after.
 IDLE_SECONDS = 60
-STAGES = ("just made", "idle after load")
+STAGES = ("just made", "busy", "idle after load")
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,10 @@ def connections(pair: Pair, count: int) -> Iterator[Mount]:
         mount.unmount()
 
 
-def load(client: Guest) -> None:
+def load(client: Guest) -> Process:
     """Reads and writes with as many RPCs outstanding as the connections carry."""
-    client.run(f"fio --name=load --filename={FILE} --size={FILE_SIZE}M --rw=randrw --bs=4k --direct=1 "
-               f"--ioengine=libaio --numjobs={JOBS} --iodepth={DEPTH} --time_based --runtime={LOAD_SECONDS}",
-               timeout=120 + 10 * LOAD_SECONDS)
+    return client.spawn(f"fio --name=load --filename={FILE} --size={FILE_SIZE}M --rw=randrw --bs=4k --direct=1 "
+                        f"--ioengine=libaio --numjobs={JOBS} --iodepth={DEPTH} --time_based --runtime={LOAD_SECONDS}")
 
 
 def measure(kernel: Kernel, logs: Path, rounds: int, say: Callable[[str], None]) -> list[Figure]:
@@ -89,12 +89,21 @@ def measure(kernel: Kernel, logs: Path, rounds: int, say: Callable[[str], None])
 
 
 def _stages(pair: Pair, ends: dict[str, Guest], count: int) -> dict[tuple[str, str], int]:
+    def now(stage: str) -> dict[tuple[str, str], int]:
+        return {(end, stage): used(guest) for end, guest in ends.items()}
+
+    made, busy, idle = STAGES
     with connections(pair, count):
-        result = {(end, STAGES[0]): used(guest) for end, guest in ends.items()}
-        load(pair.client)
+        taken = now(made)
+        loading = load(pair.client)
+        time.sleep(LOAD_SECONDS / 2)
+        taken |= now(busy)
+        ended = loading.wait(120 + 10 * LOAD_SECONDS)
+        if ended.status != 0:
+            raise LabError(f"the load failed:\n{ended.stdout}")
         # What is measured is what comes back by itself with time.
         time.sleep(IDLE_SECONDS)
-        return result | {(end, STAGES[1]): used(guest) for end, guest in ends.items()}
+        return taken | now(idle)
 
 
 def table(figures: list[Figure]) -> str:

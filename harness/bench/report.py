@@ -12,6 +12,7 @@ from bench.machine import Identity, instruction_counting
 from bench.measure import Comparison, Figure, Row, Side
 from bench.memory import Figure as MemoryFigure
 from bench.profile import Profile, module_of
+from bench.verbs import Figure as VerbsFigure
 from lab.board import BOARDS
 from lab.kernel import Kernel
 from lab.paths import CHECKOUT
@@ -115,6 +116,12 @@ def memory_document(figures: list[MemoryFigure], kernel: Kernel) -> dict:
     """The same for what connections take: bytes each."""
     return {"format": FORMAT, "commit": _commit(), "kernel": kernel.release,
             "memory": [{**asdict(figure), "bytes": figure.median} for figure in figures]}
+
+
+def verbs_document(figures: list[VerbsFigure], kernel: Kernel) -> dict:
+    """The same for what there is below RPC."""
+    return {"format": FORMAT, "commit": _commit(), "kernel": kernel.release,
+            "verbs": [asdict(figure) for figure in figures]}
 
 
 def _figure(figure: Figure, operations: int) -> dict:

@@ -3,6 +3,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from lab.errors import LabError
@@ -36,6 +37,8 @@ class Pair(Machines):
             memory=memory, network=self._network("client", "server", 2), console_on_terminal=terminal == "client"))
         # What each machine has loaded now: nothing, or its transport.
         self._loaded: dict[Guest, str | None] = {self.server: None, self.client: None}
+        # What a machine that is booted runs before it serves or mounts anything, where somebody wants that.
+        self.preparation: Callable[[Guest], str] = lambda _guest: "true"
 
     @property
     def guests(self) -> tuple[Guest, Guest]:
@@ -139,7 +142,7 @@ class Pair(Machines):
             number, transport, role = "2", self.client_transport, ("nfs-client",)
         self._loaded[guest] = transport
         return " && ".join([script("network", "up", number), load_command(transport, guest.kernel),
-                            script(*role)])
+                            self.preparation(guest), script(*role)])
 
     def _network(self, mine: str, its: str, number: int) -> list[str]:
         # With mergeable buffers Linux 7.3's virtio_net has a page pool. Freeing a packet of it then enables softirqs,

@@ -73,14 +73,14 @@ def kind(name: str, limit: int, cuts_off: bool = False) -> Callable[[Act], Act]:
     return register
 
 
-def prepare(guest: Guest) -> None:
+def preparation(guest: Guest) -> str:
     """What a guest needs for its faults, after each boot and before a connection is made."""
-    guest.run(f"insmod {guest_module(guest.kernel, EVENTS)}; modprobe sch_netem; modprobe -a rdma_ucm ib_uverbs; "
-              "echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down")
+    return (f"insmod {guest_module(guest.kernel, EVENTS)} && modprobe sch_netem && modprobe -a rdma_ucm ib_uverbs && "
+            "echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down")
 
 
 def clean_up(guest: Guest) -> None:
-    """Takes back what prepare() did that is in the way of others."""
+    """Takes back what preparation() did that is in the way of others."""
     guest.run("rmmod queue_pair_events")
 
 
@@ -190,7 +190,6 @@ def server_crashed(pair: Pair, _draw: random.Random) -> Done:
     """Power fails in the server, which then boots again."""
     pair.server.kill()
     pair.restart_server()
-    prepare(pair.server)
     return Done("the server crashed and was booted")
 
 

@@ -11,7 +11,7 @@ from lab import Guest, Mount, Pair
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.machines import complaints_of
 from lab.nfs import script
-from ordeal.faults import KINDS, THREADS, clean_up, prepare
+from ordeal.faults import KINDS, THREADS, clean_up, preparation
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
 from ordeal.schedule import Cell, Fault, faults
@@ -242,8 +242,12 @@ class Run:
 def prepared(pair: Pair) -> Iterator[None]:
     """What the faults need, in both guests."""
     for guest in pair.guests:
-        prepare(guest)
-    yield
+        guest.run(preparation(guest))
+    before, pair.preparation = pair.preparation, preparation
+    try:
+        yield
+    finally:
+        pair.preparation = before
     for guest in pair.guests:
         clean_up(guest)
 
