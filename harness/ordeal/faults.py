@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from expectations import eventually
-from lab.conformance import hostile_case_names
+from lab.conformance import PEER_MOUNT_PORT, PEER_PORT, hostile_case_names
 from lab.errors import CommandFailed, LabError
 from lab.guest import Guest
 from lab.module import guest_module
@@ -38,6 +38,7 @@ SPARED = 48
 KILLED_BY_THE_KERNEL = 137
 HOSTILE_AT_A_TIME = 4
 CHANGED_AT_A_TIME = 2000
+CHANGED_REPLIES_AT_A_TIME = 60
 THREADS = 8
 
 
@@ -271,6 +272,27 @@ def changed_messages(pair: Pair, draw: random.Random) -> Done:
                                   "--patience", "30", timeout=PATIENCE)
     return Done(f"{CHANGED_AT_A_TIME} changed messages of seed {seed} on {told['connections']} connections",
                 CHANGED_AT_A_TIME)
+
+
+@kind("changed-replies", 30)
+def changed_replies(pair: Pair, draw: random.Random) -> Done:
+    """Another server sends the client messages that are changed at random, beside the load."""
+    seed = draw.randint(0, (1 << 32) - 1)
+    fuzzing = Peer(pair.server).spawn(
+        "--json", "fuzz", "--listen", "--host", pair.SERVER_ADDRESS, "--port", str(PEER_PORT),
+        "--mount-port", str(PEER_MOUNT_PORT), "--protocol", "2", "--count", str(CHANGED_REPLIES_AT_A_TIME),
+        "--seed", str(seed), "--patience", str(PATIENCE))
+    try:
+        fuzzing.expect("listening; on the client", timeout=PATIENCE)
+        while fuzzing.status is None:
+            pair.client.run(script("fuzzed-client", pair.SERVER_ADDRESS, str(PEER_PORT), str(PEER_MOUNT_PORT)),
+                            PATIENCE)
+    finally:
+        fuzzing.kill()
+        ended = fuzzing.wait(PATIENCE)
+    if ended.status != 0:
+        raise LabError(f"rpcordma-peer fuzz --listen:\n{ended.stdout}")
+    return Done(f"{CHANGED_REPLIES_AT_A_TIME} changed messages of seed {seed} to the client", CHANGED_REPLIES_AT_A_TIME)
 
 
 @kind("processes-killed", 30)
