@@ -29,8 +29,10 @@ cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virt
 # Full debug information of C++ makes pahole fail, and with it the module's BTF.
 cxx-debug := -g1
 
-# No header of the C library: the C++ and the compiler's directories only, after our few stand-ins.
-cxx-system-dirs := $(shell $(CC) -xc++ -E -Wp,-v /dev/null 2>&1 | sed -n '/^ .*\/\(c++\|gcc\|gcc-cross\|clang\)\//p')
+# No header of the C library: the C++ and the compiler's directories only, after our few stand-ins. Clang has to be told for which
+# machine; cross compilers have the C library's headers beside C++'s.
+cxx-system-dirs := $(shell $(CC) $(CLANG_FLAGS) -xc++ -E -Wp,-v /dev/null 2>&1 | \
+		   sed -n '/-linux-gnu\/include$$/d; /^ .*\/\(c++\|gcc\|gcc-cross\|clang\)\//p')
 cxx-include := -nostdinc -isystem $(src)/kmod/freestanding $(addprefix -isystem ,$(cxx-system-dirs)) \
 	       -include $(src)/kmod/freestanding/freestanding.hh
 
