@@ -142,7 +142,9 @@ class Machine:
             raise Unfit(f"{module} should be loaded, and nothing else of its kind: {list(loaded)}")
         file = str(path) if path else self.guest.output(f"modinfo -F filename {module}").strip()
         version = self.guest.output(f"cat /sys/module/{module}/version 2>/dev/null || true").strip()
-        return Identity(module, version, file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+        # The guest has the kernel's modules elsewhere than this machine where they are those of a root.
+        here = path or self.kernel.modules / file.split(f"/{self.kernel.release}/")[1]
+        return Identity(module, version, file, hashlib.sha256(here.read_bytes()).hexdigest())
 
     def _require_in_use(self, module: str) -> None:
         """The listener and the mount each hold the module that carries them."""
