@@ -59,17 +59,15 @@ class Kind:
 
     act: Act
     limit: int
-    # Whether an end may lose its connection without being able to tell the other.
-    cuts_off: bool
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind(name: str, limit: int, cuts_off: bool = False) -> Callable[[Act], Act]:
+def kind(name: str, limit: int) -> Callable[[Act], Act]:
     """Makes a function one of the kinds."""
     def register(act: Act) -> Act:
-        KINDS[name] = Kind(act, limit, cuts_off)
+        KINDS[name] = Kind(act, limit)
         return act
     return register
 
@@ -116,7 +114,7 @@ def told(guest: Guest) -> int:
 
 # The network between
 
-@kind("impaired-network", 60, cuts_off=True)
+@kind("impaired-network", 60)
 def impaired_network(pair: Pair, draw: random.Random) -> Done:
     """Packets of one end are lost, late, out of order, twice there or changed for some seconds."""
     guest, how, seconds = either(pair, draw), draw.choice(IMPAIRMENTS), draw.randint(3, 15)
@@ -124,7 +122,7 @@ def impaired_network(pair: Pair, draw: random.Random) -> Done:
     return Done(f"{how} for {seconds} s from the {guest.name}")
 
 
-@kind("blackout", 60, cuts_off=True)
+@kind("blackout", 60)
 def blackout(pair: Pair, draw: random.Random) -> Done:
     """No packet of one end arrives for some seconds, which nobody is told."""
     guest, seconds = either(pair, draw), draw.randint(1, 30)
@@ -138,7 +136,7 @@ def netem(guest: Guest, how: str, seconds: int) -> None:
               PATIENCE)
 
 
-@kind("link-down", 60, cuts_off=True)
+@kind("link-down", 60)
 def link_down(pair: Pair, draw: random.Random) -> Done:
     """The interface of one end is down for some seconds."""
     guest, seconds = either(pair, draw), draw.randint(1, 30)
@@ -146,7 +144,7 @@ def link_down(pair: Pair, draw: random.Random) -> Done:
     return Done(f"the link of the {guest.name} down for {seconds} s")
 
 
-@kind("address-removed", 60, cuts_off=True)
+@kind("address-removed", 60)
 def address_removed(pair: Pair, draw: random.Random) -> Done:
     """The address of one end is away for some seconds."""
     guest, seconds = either(pair, draw), draw.randint(1, 10)
@@ -157,7 +155,7 @@ def address_removed(pair: Pair, draw: random.Random) -> Done:
     return Done(f"the address of the {guest.name} away for {seconds} s")
 
 
-@kind("device-removed", 60, cuts_off=True)
+@kind("device-removed", 60)
 def device_removed(pair: Pair, draw: random.Random) -> Done:
     """The device of one end goes, and comes back after some seconds."""
     guest, seconds = either(pair, draw), draw.randint(0, 8)

@@ -10,7 +10,6 @@ from expectations import OFFERED, connections, live_objects, mounted, rdma_resou
 from lab import Guest, Mount, Pair
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.machines import complaints_of
-from lab.nfs import script
 from ordeal.faults import KINDS, THREADS, clean_up, preparation
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
@@ -27,8 +26,8 @@ KEPT_THROUGHPUT = 0.25
 # How much less memory may be available at the end, in MiB: kernels keep some of what they have used.
 KEPT_MEMORY = 96
 LEFT_SECONDS = 120
-# What a connection that is being closed may take at the other end.
-CLOSING_SECONDS = 10
+# Within so many seconds the server finds that the other end of a connection is gone.
+NOTICED_SECONDS = 90
 # Nobody else is this user, or one after it.
 FIRST_USER = 20000
 LOCK_SECONDS = 60
@@ -90,7 +89,7 @@ class Run:
                     self._do(fault, load)
                 self._measure(mount)
                 self._finish(load, mount)
-                self._end_orphans(mount)
+                self._orphans_end()
             self._nothing_is_left(idle)
 
     def _do(self, fault: Fault, load: Load) -> None:
@@ -197,25 +196,16 @@ class Run:
         before, after = self.record.throughput
         assert after["calls"] > before["calls"] * KEPT_THROUGHPUT, f"{after} after the last fault, {before} before"
 
-    def _end_orphans(self, mount: Mount) -> None:
-        """Ends the connections of the server whose other ends are gone, and notes how many there were.
+    def _orphans_end(self) -> None:
+        """The server ends the connections whose other ends are gone: a client that had no address or no link when it
+        ended one could not say so."""
+        def orphans() -> int:
+            return max(connections(self.pair.server) - connections(self.pair.client), 0)
 
-        A client that ends a connection while it has no address or no link cannot tell the server. nfsd ends what has
-        been idle for twelve minutes. Without such a fault there must be none.
-        """
-        deadline = time.monotonic() + CLOSING_SECONDS
-        while ((orphans := connections(self.pair.server) - connections(self.pair.client)) > 0
-               and time.monotonic() < deadline):
-            continue
-        self.record.orphans = max(orphans, 0)
-        if self.record.orphans == 0:
-            return
-        cut_off = sum(KINDS[fault.kind].cuts_off for fault in self.record.faults)
-        assert orphans <= cut_off, (f"{orphans} connections of the server have no other end, after {cut_off} faults "
-                                    "that can cut one off")
-        self.say(f"{orphans} connections of the server have lost their other ends to a fault")
-        self.pair.server.run(f"{script('nfs-server', 'stop')} && {script('nfs-server', 'serve')}", LEFT_SECONDS)
-        self.pair.client.run(f"ls {mount.path}", LEFT_SECONDS)
+        self.record.orphans = orphans()
+        deadline = time.monotonic() + NOTICED_SECONDS
+        while (left := orphans()) > 0:
+            assert time.monotonic() < deadline, f"{left} connections of the server have no other end"
 
     def _nothing_is_left(self, idle: Idle) -> None:
         """Objects of the module and of the device and memory are as they were; the modules can be unloaded."""

@@ -37,6 +37,8 @@ REMOVAL_SECONDS = 20
 MORE_ADDRESSES = ("10.9.0.11", "10.9.0.12", "10.9.0.13")
 # Soft-RoCE tries for this long to reach a peer that has gone, and a busy host makes it longer.
 UNREACHABLE_SECONDS = 120
+# Within so many a client is found gone that nothing is sent to: 40 until it is probed, and what the device tries again.
+NOTICED_SECONDS = 90
 
 
 @contextmanager
@@ -240,6 +242,19 @@ def test_a_client_that_is_killed_costs_nobody_else_anything(pair: Pair, version:
     with mounted(pair, version, export="ext4"):
         fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m")
         pair.client.run("rm /mnt/*")
+    wait_for_resources(pair.server, idle, timeout=60)
+
+
+def test_an_idle_client_that_is_killed_is_noticed(pair: Pair, version: str) -> None:
+    """The server finds that it is gone, and keeps nothing for it. sunrpc would, for up to twelve minutes."""
+    idle = rdma_resources(pair.server)
+    pair.mount(version)
+    assert connections(pair.server) == 1
+    pair.client.kill()
+    wait_for_resources(pair.server, idle, timeout=NOTICED_SECONDS)
+    pair.restart_client()
+    with mounted(pair, version):
+        pair.client.run("ls /mnt")
     wait_for_resources(pair.server, idle, timeout=60)
 
 

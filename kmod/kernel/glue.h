@@ -25,6 +25,7 @@ struct delayed_work;
 struct ib_device;
 struct ib_mr;
 struct ib_qp;
+struct ib_rdma_wr;
 struct ib_recv_wr;
 struct ib_send_wr;
 struct net;

@@ -14,8 +14,8 @@ using proto::ConnectOutcome;
 
 namespace {
 
-/* What is kept for the next RPCs is freed when none has needed it for so long, in jiffies. */
-constexpr unsigned long trim_interval = 10 * kernel::HZ;
+/* In jiffies. What is kept for the next RPCs is freed when none has needed it for so long. */
+constexpr unsigned long look_interval = 10 * kernel::HZ;
 
 DeviceLimits limits_of(ib_device *device)
 {
@@ -59,8 +59,8 @@ ConnectOutcome cannot_use(ib_device *device, Lack lack) noexcept
 Endpoint::Endpoint(User &user) noexcept
 	: user_(user)
 {
-	rpcordma_delayed_work_init(trimming_.get(), [](work_struct *work) {
-		kernel::owner_of(&Endpoint::trimming_, rpcordma_delayed_work_of(work))->trim();
+	rpcordma_delayed_work_init(looking_.get(), [](work_struct *work) {
+		kernel::owner_of(&Endpoint::looking_, rpcordma_delayed_work_of(work))->look();
 	});
 }
 
@@ -142,22 +142,30 @@ ConnectOutcome Endpoint::establish(unsigned long patience) noexcept
 	return has_memory ? Outcome::connected : Outcome::try_again;
 }
 
-void Endpoint::trim() noexcept
+void Endpoint::look() noexcept
 {
-	/* Nothing that is left to free is ours any more: see has_spares(). */
+	/* Nothing that is left to free is ours any more: see look_later(). */
 	if (is_lost())
 		return;
+	const bool is_acceptor = is_acceptor_.read();
+	if (is_acceptor)
+		probe_.look(sends(), receives().arrived());
 	const bool has_more = queues_.trim();
-	if (user_.trim() || has_more)
-		has_spares();
+	if (user_.trim() || has_more || is_acceptor)
+		look_later();
+}
+
+void Endpoint::has_spares() noexcept
+{
+	look_later();
 }
 
 /* A buffer may be given back while the connection ends, and later, so that this may be queued behind stop()'s back: until the
  * endpoint is destroyed. */
-void Endpoint::has_spares() noexcept
+void Endpoint::look_later() noexcept
 {
 	if (!is_lost())
-		rpcordma_queue_delayed_work(trimming_.get(), trim_interval);
+		rpcordma_queue_delayed_work(looking_.get(), look_interval);
 }
 
 void Endpoint::stop() noexcept
@@ -166,7 +174,7 @@ void Endpoint::stop() noexcept
 	(void)lost_.xchg(true);
 	/* An event from before may be on its way to the user still. */
 	id_.flush();
-	cancel_delayed_work_sync(trimming_.get());
+	cancel_delayed_work_sync(looking_.get());
 	queues_.stop();
 	id_.disconnect();
 	ib_drain_qp(id_.queue_pair());
@@ -179,7 +187,7 @@ Endpoint::~Endpoint()
 
 void Endpoint::dismantle() noexcept
 {
-	cancel_delayed_work_sync(trimming_.get());
+	cancel_delayed_work_sync(looking_.get());
 	queues_.free(id_.get());
 	/* Last: a device waits for its identifiers when it is removed, and must find nothing else of ours then. */
 	id_.destroy();
@@ -240,6 +248,8 @@ bool Endpoint::carries_swap() noexcept
 void Endpoint::established() noexcept
 {
 	user_.established();
+	is_acceptor_.set(true);
+	look_later();
 }
 
 void Endpoint::ended(const char *event) noexcept

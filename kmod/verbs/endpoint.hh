@@ -10,6 +10,7 @@
 #include "verbs/identifier.hh"
 #include "verbs/live.hh"
 #include "verbs/observed.hh"
+#include "verbs/probe.hh"
 #include "verbs/queues.hh"
 
 namespace rpcordma::verbs {
@@ -134,7 +135,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
     private:
 	using Outcome = proto::ConnectOutcome;
 
-	void trim() noexcept;
+	void look() noexcept;
+	void look_later() noexcept;
 	/* The size of the largest message in any version, where that of version 1 has no more than `threshold` bytes. */
 	[[nodiscard]] std::uint32_t largest_sent(std::uint32_t threshold) const noexcept
 	{
@@ -159,8 +161,12 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	wire::PrivateData own_;
 	wire::Version highest_version_{};
 	Capacity capacity_;
-	/* Comes by from time to time while the connection is used, and until there is nothing more to free. */
-	kernel::Opaque<delayed_work> trimming_;
+	/* Comes by from time to time while the connection is used, and until there is nothing more to free; at an acceptor's, as long
+	 * as it is established. */
+	kernel::Opaque<delayed_work> looking_;
+	Probe probe_;
+	/* Ordered against nothing: who sees it set late looks once less. */
+	kernel::Atomic<bool> is_acceptor_{false};
 	/* A full barrier stands between this and what the user then looks at. Who reads it to decide that nothing more is to come has
 	 * one, too, behind what it wrote for the user to find. */
 	kernel::Atomic<bool> lost_{false};

@@ -82,6 +82,8 @@ class ReceiveQueue : public kernel::Heap {
 	/* Frees the buffers that have not been needed since the last call. Process context.
 	 * Return: whether another call may free more. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The Receives that have completed, modulo 2^32. Any context. */
+	[[nodiscard]] std::uint32_t arrived() const noexcept { return completed_.read(); }
 	/* Bytes of all buffers that there are. Any context. */
 	[[nodiscard]] std::uint64_t memory() const noexcept { return memory_.read(); }
 	/* From here on nothing is posted: for draining. */

@@ -71,6 +71,7 @@ struct rpcordma_fake {
 	u32 unreported;
 	u32 receive_slots;
 	u32 doorbells;
+	u32 empty_writes;
 	u32 completed;
 	bool is_broken;
 
@@ -589,6 +590,7 @@ static enum ib_wc_status execute_rdma(struct rpcordma_fake *fake, struct posted 
 	u64 offset = posted->remote_offset - RPCORDMA_FAKE_REMOTE_OFFSET;
 	u32 i;
 
+	fake->empty_writes += posted->opcode == IB_WR_RDMA_WRITE && posted->elements == 0;
 	for (i = 0; i < posted->elements; i++) {
 		const struct ib_sge *element = &posted->element[i];
 		bool done;
@@ -1051,6 +1053,11 @@ u32 rpcordma_fake_receives_posted(struct rpcordma_fake *fake)
 u32 rpcordma_fake_doorbells(struct rpcordma_fake *fake)
 {
 	return fake->doorbells;
+}
+
+u32 rpcordma_fake_empty_writes(struct rpcordma_fake *fake)
+{
+	return fake->empty_writes;
 }
 
 u32 rpcordma_fake_completions(struct rpcordma_fake *fake)

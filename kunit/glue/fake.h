@@ -75,6 +75,8 @@ u32 rpcordma_fake_sends_posted(struct rpcordma_fake *fake);
 u32 rpcordma_fake_receives_posted(struct rpcordma_fake *fake);
 /* Calls of post_send: doorbells. */
 u32 rpcordma_fake_doorbells(struct rpcordma_fake *fake);
+/* RDMA Writes of no bytes since the device was made. */
+u32 rpcordma_fake_empty_writes(struct rpcordma_fake *fake);
 /* Completions since the device was made. */
 u32 rpcordma_fake_completions(struct rpcordma_fake *fake);
 u32 rpcordma_fake_dma_mappings(struct rpcordma_fake *fake);
