@@ -63,13 +63,13 @@ def times(pair: Pair) -> Times:
 
 
 @pytest.mark.versions("4.2")
-def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) -> None:
+def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str, full: bool) -> None:
     """No thread of nfsd waits for one of them."""
     with mounted(pair, version, export="ext4"):
         times(pair)
         before = times(pair)
         beside = {}
-        for connections in (4, 16):
+        for connections in (4, 16, 100) if full else (4, 16):
             with jammed(pair, connections):
                 beside[connections] = times(pair)
         after = times(pair)
