@@ -15,6 +15,8 @@ from lab.paths import CHECKOUT, GUEST_SCRIPTS, cache_directory
 from lab.run import EVERY_CELL, FULL
 from lab.system import NATIVE, RELEASE, directory_of, guest_root
 
+# Of the test kernel that tests take which do not say another.
+TEST_FLAVOUR = os.environ.get("RPCORDMA_TEST_FLAVOUR", "debug")
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 # Every file in an initramfs made here has this time, so that equal contents are equal bytes.
@@ -88,7 +90,7 @@ class Kernel:
                           f"linux-image-{series}... and linux-headers-{series}... by their full names")
 
     @classmethod
-    def test(cls, flavour: str = "debug", sources: str = "6.12", architecture: str = NATIVE,
+    def test(cls, flavour: str = TEST_FLAVOUR, sources: str = "6.12", architecture: str = NATIVE,
              pages: str = "4") -> "Kernel":
         """The test kernel of those sources, which has been built, for that machine with pages of so many KiB."""
         found = subprocess.run([CHECKOUT / "scripts" / "test-kernel", "path", "--flavour", flavour,

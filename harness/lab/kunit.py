@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from lab import lines
 from lab.detectors import SCAN_SECONDS, dma_errors, forget_leaks, leaks
 from lab.errors import GuestDied, LabError
 from lab.guest import Guest, Hardware
@@ -174,11 +175,12 @@ def check(flavour: str, sources: str, architecture: str, pages: str, chosen: lis
     run = Run(kernel, build / "rpcordma_kunit.ko", logs, chosen)
     run.expect("the objects of rpcordma.ko are tested", foreign_objects(build))
     try:
-        run.all(flavour == "debug")
+        run.all(flavour != "kcsan")
     except (LabError, GuestDied) as error:
         print(f"check-kunit: {error}")
         run.failed += 1
     finally:
+        lines.keep(run.guest)
         run.guest.kill()
     print(f"check-kunit: {time.monotonic() - start:.0f} s; logs: {logs.relative_to(CHECKOUT)}")
     return Counts(run.passed, run.failed)
@@ -187,7 +189,7 @@ def check(flavour: str, sources: str, architecture: str, pages: str, chosen: lis
 def main() -> int:
     """Prints N passed, N failed."""
     parser = argparse.ArgumentParser(prog="check-kunit", description=__doc__)
-    parser.add_argument("--flavour", choices=["debug", "kcsan"], default="debug")
+    parser.add_argument("--flavour", choices=["debug", "kcsan", "gcov"], default="debug")
     parser.add_argument("--sources", metavar="SERIES", action="append",
                         help="of the kernel: 6.12 or 7.3, or both (the default is 6.12, and both with FULL=1)")
     parser.add_argument("--arch", choices=["amd64", "arm64"], default=NATIVE, help="of the machine")

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab import lines
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.machines import Machines
@@ -72,6 +73,7 @@ class Solo(Machines):
 
     def stop(self) -> None:
         """Switches it off."""
+        lines.keep(self.guest)
         self.guest.kill()
         shutil.rmtree(self._directory, ignore_errors=True)
 
