@@ -25,6 +25,8 @@ cxx-dialect += $(if $(CONFIG_ARM64),-mno-outline-atomics)
 
 cxx-warnings := -Wall -Wextra -Wundef -Wvla -Wnon-virtual-dtor -Woverloaded-virtual \
 		-Wsuggest-override -Wdeprecated-copy-dtor -Wmissing-declarations -Werror=return-type -Werror=date-time
+# Of fences, which GCC says that its race detector does not know. KCSAN does: kunit/kcsan.
+cxx-warnings += $(if $(CONFIG_KCSAN),$(if $(CONFIG_CC_IS_GCC),-Wno-tsan))
 
 # Full debug information of C++ makes pahole fail, and with it the module's BTF.
 cxx-debug := -g1

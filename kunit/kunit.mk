@@ -30,7 +30,8 @@ ccflags-y += $(call kunit-since,6017,RPCORDMA_KUNIT_DMA_HINT) \
 	     $(call kunit-since,6019,RPCORDMA_KUNIT_MAPS_PHYSICAL)
 
 # Tests need not be fast, but many expectations in one function take much stack.
-$(addprefix $(obj)/,$(kunit-cxx-y)): private cxxflags-y += -I$(src)/kunit/hosted -O1 -Wno-frame-larger-than \
+$(addprefix $(obj)/,$(kunit-cxx-y)): private cxxflags-y += -I$(src)/kunit/hosted -include $(src)/kunit/hosted/throw.hh \
+							-O1 -Wno-frame-larger-than \
 							-Wno-missing-declarations
 $(addprefix $(obj)/,$(kunit-cxx-y)): $(obj)/generated/kernel/layout.h
 

@@ -3,7 +3,6 @@
  * The global operators new and delete, for tests that use std::vector. The module itself has none: what it allocates
  * can fail.
  */
-#include <linux/bug.h>
 #include <linux/fault-inject.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -14,8 +13,6 @@ void _ZdlPv(void *memory);
 void _ZdaPv(void *memory);
 void _ZdlPvm(void *memory, unsigned long size);
 void _ZdaPvm(void *memory, unsigned long size);
-void _ZSt17__throw_bad_allocv(void);
-void _ZSt28__throw_bad_array_new_lengthv(void);
 
 /* Exactly as large as asked for, to KASAN, and no target for injected failures. */
 void *_Znwm(unsigned long size)
@@ -52,15 +49,4 @@ void _ZdlPvm(void *memory, unsigned long size)
 void _ZdaPvm(void *memory, unsigned long size)
 {
 	kfree(memory);
-}
-
-/* std::bad_alloc and std::bad_array_new_length. */
-void _ZSt17__throw_bad_allocv(void)
-{
-	BUG();
-}
-
-void _ZSt28__throw_bad_array_new_lengthv(void)
-{
-	BUG();
 }
