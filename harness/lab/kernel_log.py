@@ -16,6 +16,8 @@ COMPLAINT = re.compile(
 # is in the report, too, behind the stack of the access, and may be us.
 USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in ")
 SOFT_ROCE = re.compile(r"^\s+rxe_resp_queue_pkt\+\S+ \[rdma_rxe\]")
+# Two of the kernel's own functions may race, and no function of ours is in the report then.
+RACE = re.compile(r"BUG: KCSAN: data-race in ")
 OURS = re.compile(r"\[rpcordma")
 STACK_BEGINS = re.compile(r"^(Call Trace:|\s*<(TASK|IRQ|NMI)>)")
 STACK_ENDS = re.compile(r"^(Allocated by task|Freed by task|Last potentially related work|The buggy address)")
@@ -35,12 +37,13 @@ class KernelMessage:
 
 
 def complaints_in(log: Sequence[KernelMessage]) -> tuple[list[KernelMessage], list[KernelMessage]]:
-    """What the kernel complains of, and apart from that what it is excused for: see is_soft_roces()."""
+    """What the kernel complains of, and apart from that what it is excused for."""
     complaints: list[KernelMessage] = []
     excused: list[KernelMessage] = []
     for number, message in enumerate(log):
         if not message.text.startswith("lab: ") and COMPLAINT.search(message.text):
-            (excused if is_soft_roces(log[number:]) else complaints).append(message)
+            is_excused = is_soft_roces(log[number:]) or is_race_of_others(log[number:])
+            (excused if is_excused else complaints).append(message)
     return complaints, excused
 
 
@@ -53,6 +56,18 @@ def is_soft_roces(log: Sequence[KernelMessage]) -> bool:
         return False
     stack = stack_of(log[1:])
     return any(SOFT_ROCE.match(line) for line in stack) and not any(OURS.search(line) for line in stack)
+
+
+def is_race_of_others(log: Sequence[KernelMessage]) -> bool:
+    """Whether the log begins with a whole report of KCSAN's in which none of our functions is."""
+    if not RACE.search(log[0].text):
+        return False
+    for message in log:
+        if OURS.search(message.text):
+            return False
+        if BORDER.match(message.text):
+            return True
+    return False
 
 
 def stack_of(report: Sequence[KernelMessage]) -> list[str]:

@@ -101,3 +101,34 @@ def test_a_complaint_behind_an_excused_one_is_seen() -> None:
     ours = "BUG: KASAN: slab-use-after-free in send+0x20/0x40 [rpcordma]"
     assert complaints([*REPORT, ours, *REPORT]) == [ours]
     assert complaints([*REPORT[:10], ours, *REPORT[10:]]) == [HEADLINE, ours]
+
+
+RACE = [
+    BORDER,
+    "BUG: KCSAN: data-race in tick_nohz_handler / tick_nohz_idle_got_tick",
+    "",
+    "write to 0xffff88807db1fc78 of 4 bytes by interrupt on cpu 1:",
+    " tick_nohz_handler+0xca/0x210",
+    " __hrtimer_run_queues+0x363/0x620",
+    "",
+    "write to 0xffff88807db1fc78 of 4 bytes by task 0 on cpu 1:",
+    " tick_nohz_idle_got_tick+0x3b/0x50",
+    " do_idle+0x72/0x120",
+    "",
+    "Reported by Kernel Concurrency Sanitizer on:",
+    BORDER,
+]
+
+
+def test_a_race_of_the_kernels_own_is_excused() -> None:
+    assert not complaints(RACE)
+
+
+@pytest.mark.parametrize("frame", [5, 9])
+def test_a_race_with_ours_in_either_stack_is_not(frame: int) -> None:
+    texts = [*RACE[:frame], " receive+0x12/0x80 [rpcordma_kunit]", *RACE[frame:]]
+    assert complaints(texts) == [RACE[1]]
+
+
+def test_a_report_of_a_race_that_is_cut_off_is_not() -> None:
+    assert complaints(RACE[:-1]) == [RACE[1]]
