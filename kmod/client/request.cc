@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "client/request.hh"
 
+#include <bit>
+
 #include "client/outstanding.hh"
 
 namespace rpcordma::client {
@@ -13,12 +15,18 @@ namespace {
  * buffer is a pointer to the Request that it belongs to. */
 constexpr std::size_t line = 64;
 
-/* A usual RPC's buffers together are smaller. */
-constexpr std::size_t kept_size = 8192;
+/* A usual RPC's buffers together are smaller; those of NFS 4's OPEN need more than half of it. */
+constexpr std::size_t kept_size = 16384;
 
 constexpr std::size_t lines(std::size_t size)
 {
 	return (size + line - 1) / line * line;
+}
+
+/* What is kept is as large as the memory that the kernel takes for it: the next RPC may want more than this one. */
+constexpr std::size_t block_size(std::size_t needed)
+{
+	return needed <= kept_size ? std::bit_ceil(needed) : needed;
 }
 
 } // namespace
@@ -49,7 +57,7 @@ bool Request::lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept
 	const std::size_t needed = reply_at + lines(field::rpc_rqst::rq_rcvsize(rqst));
 	if (buffer_.size() < needed) {
 		/* A small buffer is better than none where there is no memory for a larger one. */
-		kernel::Block larger(needed, gfp);
+		kernel::Block larger(block_size(needed), gfp);
 		if (!larger)
 			return false;
 		buffer_ = std::move(larger);
