@@ -12,7 +12,7 @@ void __cxa_pure_virtual(void);
 int __popcountdi2(long long value);
 #ifdef CONFIG_KCSAN
 void __tsan_write8(void *address);
-void __tsan_vptr_update(void **pointer, void *value);
+void __tsan_vptr_update(void *pointer, void *value);
 #endif
 
 void rpcordma_rt_bug(const char *what, const char *file, int line)
@@ -34,9 +34,9 @@ int __popcountdi2(long long value)
 
 #ifdef CONFIG_KCSAN
 /* The race detector's word for the assignment of a pointer to virtual functions, which C does not have. */
-__no_kcsan void __tsan_vptr_update(void **pointer, void *value)
+__no_kcsan void __tsan_vptr_update(void *pointer, void *value)
 {
-	if (*pointer != value)
+	if (*(void **)pointer != value)
 		__tsan_write8(pointer);
 }
 #endif

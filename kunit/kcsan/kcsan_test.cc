@@ -83,7 +83,7 @@ TEST(KcsanTest, ReportsNothingWhereAFlagIsReleasedAndAcquired)
 {
 	Letter letter;
 	rpcordma_kunit_thread *reader = rpcordma_kunit_thread_start(read_all, &letter);
-	ASSERT_NE(reader, nullptr);
+	ASSERT_TRUE(reader != nullptr);
 	for (std::uint32_t round = 1; round <= Letter::rounds; round++) {
 		letter.text = round;
 		letter.sent.store_release(round);
