@@ -8,10 +8,10 @@ namespace {
 
 using verbs::Probe;
 
-/* Looks as often as it takes for one probe, while no more than that has arrived. */
-void look(Probe &probe, Sends &sends, u32 arrived)
+/* Looks as often as it takes for one probe, or so many times, while no more than that has arrived. */
+void look(Probe &probe, Sends &sends, u32 arrived, u32 times = Probe::quiet_looks)
 {
-	for (u32 i = 0; i < Probe::quiet_looks; i++)
+	for (u32 i = 0; i < times; i++)
 		probe.look(*sends, arrived);
 }
 
@@ -21,8 +21,7 @@ TEST(Probe, Idle_IsOneWriteOfNoBytes)
 	ASSERT_TRUE(fake);
 	Sends sends(fake, 8);
 	Probe probe;
-	for (u32 i = 0; i + 1 < Probe::quiet_looks; i++)
-		probe.look(*sends, 0);
+	look(probe, sends, 0, Probe::quiet_looks - 1);
 	EXPECT_EQ(rpcordma_fake_sends_posted(fake), 0u);
 	probe.look(*sends, 0);
 	EXPECT_EQ(rpcordma_fake_sends_posted(fake), 1u);
@@ -49,12 +48,10 @@ TEST(Probe, AfterUse_BeginsAnew)
 	ASSERT_TRUE(fake);
 	Sends sends(fake, 8);
 	Probe probe;
-	for (u32 i = 0; i + 1 < Probe::quiet_looks; i++)
-		probe.look(*sends, ~0u);
+	look(probe, sends, ~0u, Probe::quiet_looks - 1);
 	/* Counted modulo 2^32. */
 	probe.look(*sends, 0);
-	for (u32 i = 0; i + 1 < Probe::quiet_looks; i++)
-		probe.look(*sends, 0);
+	look(probe, sends, 0, Probe::quiet_looks - 1);
 	EXPECT_EQ(rpcordma_fake_sends_posted(fake), 0u);
 	probe.look(*sends, 0);
 	EXPECT_EQ(rpcordma_fake_sends_posted(fake), 1u);
