@@ -104,6 +104,8 @@ def server_disconnect(pair: Pair, _draw: random.Random) -> Done:
     before = told(pair.server)
     pair.server.run(f"echo {QUEUE_PAIR_FATAL} >/sys/module/queue_pair_events/parameters/event")
     count = told(pair.server) - before
+    if count == 0:
+        raise LabError("the server's device knew of no connection")
     return Done(f"{count} connections broken at the server", count)
 
 
