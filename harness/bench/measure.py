@@ -92,6 +92,11 @@ class Row:
         """What --only looks at, and what a complaint names."""
         return f"{self.workload.name}, NFS {self.version}"
 
+    @property
+    def counted(self) -> int:
+        """How many operations are in the profiles of the figures."""
+        return self.workload.operations - self.workload.few
+
     def ratio(self, comparison: Comparison) -> float:
         """The one side's instructions to the other's."""
         return self.figures[comparison.side].median / self.figures[comparison.to].median
@@ -156,10 +161,14 @@ class Benchmark:
         guest = self.machine.guest
         workload = row.workload
         guest.run(workload.warm_up, ROW_SECONDS)
-        timed = AROUND.format(mounts=" ".join(mount.path for mount in mounts), scratch=SCRATCH, timed=workload.timed)
+        short, timed = (AROUND.format(mounts=" ".join(mount.path for mount in mounts), scratch=SCRATCH, timed=command)
+                        for command in (workload.short, workload.timed))
         if self.machine.profiler:
+            with self.machine.profiler.counting(guest) as around:
+                guest.run(short, ROW_SECONDS)
             with self.machine.profiler.counting(guest) as figure.profile:
                 guest.run(timed, ROW_SECONDS)
+            figure.profile.subtract(around)
         else:
             guest.run(timed, ROW_SECONDS)
         guest.run(workload.verify, ROW_SECONDS)

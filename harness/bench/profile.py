@@ -61,6 +61,14 @@ class Profile:
         if offset == 0 and LOCK.fullmatch(called):
             self.locks[name] += executions
 
+    def subtract(self, other: "Profile") -> None:
+        """Leaves what this one has beyond the other. Can be less than nothing, where the other one waited longer."""
+        for mine, others in zip(self._counters(), other._counters()):
+            mine.subtract(others)
+
+    def _counters(self) -> tuple[Counter[str], ...]:
+        return self.instructions, self.calls, self.locked, self.locks
+
 
 class Profiler:
     """Counts in a guest that is started with its options."""

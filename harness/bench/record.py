@@ -29,7 +29,7 @@ class Recorded:
     def of(cls, row: Row, comparison: Comparison) -> "Recorded":
         """That row as it is now."""
         profile = row.figures[comparison.side].profile or Profile()
-        functions = {name: round(instructions / row.workload.operations, 1)
+        functions = {name: round(instructions / row.counted, 1)
                      for name, instructions in profile.instructions.items() if module_of(name) == OUR_MODULE}
         return cls(row.name, round(row.ratio(comparison), 4), dict(sorted(functions.items())))
 

@@ -47,7 +47,7 @@ def functions(row: Row, sides: tuple[Side, ...], comparison: Comparison, count: 
     pair = (comparison.to, comparison.side)
     sides = tuple(sides[index] for index in pair)
     profiles = [row.figures[index].profile or Profile() for index in pair]
-    operations = row.workload.operations
+    operations = row.counted
     one, other = ({name: number / operations for name, number in profile.instructions.items()} for profile in profiles)
 
     def line(name: str, numbers: list[float], calls: str = "") -> str:
@@ -108,7 +108,7 @@ def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Compari
                   "ratios": [{"side": sides[comparison.side].name, "to": sides[comparison.to].name,
                               "ratio": row.ratio(comparison), "limit": _finite(row.limit(comparison)),
                               "above_limit": row.is_above(comparison)} for comparison in comparisons],
-                  "sides": [_figure(figure, row.workload.operations) for figure in row.figures]} for row in rows],
+                  "sides": [_figure(figure, row.counted) for figure in row.figures]} for row in rows],
     }
 
 

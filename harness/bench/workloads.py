@@ -103,10 +103,17 @@ class Transfer:
     @property
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
-        kind = "rw" if self.is_mixed else "write" if self.writes else "read"
-        files = [f"{place}/{self.file}" for place in mount_points(self.connections)]
-        return self._fio(files, ("rand" if self.random else "") + kind, self.size,
-                         f"--rwmixread={self.reads} --buffer_pattern='\"{PATTERN}\"' --output-format=json")
+        return self._transfer(self.size)
+
+    @property
+    def few(self) -> int:
+        """How many of the operations short() carries out."""
+        return self.depth
+
+    @property
+    def short(self) -> str:
+        """The timed command with few operations: what is executed around them."""
+        return self._transfer(self.few * self.block)
 
     @property
     def verify(self) -> str:
@@ -130,6 +137,12 @@ class Transfer:
             raise Unfit(f"fio made {made} of {self.operations} operations, error {job['error']}")
         return Sample(self.operations, max(job["read"]["runtime"], job["write"]["runtime"]) * 1_000_000, fio)
 
+    def _transfer(self, size: int) -> str:
+        kind = "rw" if self.is_mixed else "write" if self.writes else "read"
+        files = [f"{place}/{self.file}" for place in mount_points(self.connections)]
+        return self._fio(files, ("rand" if self.random else "") + kind, size,
+                         f"--rwmixread={self.reads} --buffer_pattern='\"{PATTERN}\"' --output-format=json")
+
     def _fio(self, files: list[str], direction: str, size: int, more: str) -> str:
         return (f"fio --name=bench --filename={':'.join(files)} --rw={direction} --bs={self.block} "
                 f"--iodepth={self.depth} --size={size} --direct=1 --ioengine=libaio --randseed=1 "
@@ -144,6 +157,8 @@ class Sequence:
     operations: int
     is_large = False
     connections = 1
+    # As in Transfer.
+    few = 0
     verify = "true"
     verify_unmounted = "true"
 
@@ -185,6 +200,11 @@ class Files(Sequence):
         return _files(self.action, "files", self.operations)
 
     @property
+    def short(self) -> str:
+        """The same with no operation."""
+        return _files(self.action, "files", self.few)
+
+    @property
     def verify(self) -> str:
         """The server has all of them, or none."""
         if self.action in ("attributes", "look-up"):
@@ -217,6 +237,11 @@ class Lists(Sequence):
         """The command that is timed; it prints what sample() takes, and fails where a name is missing."""
         return _files("list", "listed", self.operations)
 
+    @property
+    def short(self) -> str:
+        """The same with no operation."""
+        return _files("list", "listed", self.few)
+
 
 @dataclass(frozen=True)
 class NullCalls(Sequence):
@@ -237,6 +262,11 @@ class NullCalls(Sequence):
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
         return self._command(self.operations)
+
+    @property
+    def short(self) -> str:
+        """The same with no operation."""
+        return self._command(self.few)
 
     @staticmethod
     def _command(count: int) -> str:

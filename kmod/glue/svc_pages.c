@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The pages of a service's thread, for C++: the one place that knows which kind of arrays they are in. */
+#include <linux/mm.h>
+#include <linux/minmax.h>
 #include <linux/sunrpc/svc.h>
 
 #include "glue/svc_pages.h"
 #include "kernel/glue.h"
+
+/* Where a splice puts pages aside. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define PUT_ASIDE(rqst) (&(rqst)->rq_fbatch)
+#define page_put_aside(batch, index) folio_page((batch)->folios[index], 0)
+#else
+#define PUT_ASIDE(rqst) (&(rqst)->rq_pvec)
+#define page_put_aside(batch, index) ((batch)->pages[index])
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define page_flags(page) ((page)->flags.f)
+#else
+#define page_flags(page) ((page)->flags)
+#endif
 
 #if RPCORDMA_REPLY_PAGES_APART
 void rpcordma_svc_pages_reset(struct svc_rqst *rqst)
@@ -22,10 +39,16 @@ struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count)
 	return rqst->rq_pages;
 }
 
-/* That rq_next_page stays is what has them filled again; sunrpc frees none of them where NULL is. */
-struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst)
+/* sunrpc fills again those before rq_next_page, after it has freed what is there: so those that are missing go to the front. */
+static void leave_pages(struct svc_rqst *rqst, struct page **end)
 {
-	return rqst->rq_respages;
+	struct page **missing = rqst->rq_respages;
+
+	for (struct page **at = rqst->rq_respages; at != end; at++) {
+		if (!*at)
+			swap(*at, *missing++);
+	}
+	rqst->rq_next_page = missing;
 }
 #else
 void rpcordma_svc_pages_reset(struct svc_rqst *rqst)
@@ -46,14 +69,54 @@ struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count)
 }
 
 /* sunrpc would free those before rq_next_page, and does not look whether they are there. */
-struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst)
+static void leave_pages(struct svc_rqst *rqst, struct page **end)
 {
 	rqst->rq_next_page = rqst->rq_respages;
-	return rqst->rq_respages;
 }
 #endif
 
 u32 rpcordma_svc_reply_pages(const struct svc_rqst *rqst)
 {
 	return rqst->rq_next_page - rqst->rq_respages;
+}
+
+struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst)
+{
+	return rqst->rq_respages;
+}
+
+/* As the page allocator has handed it out, and nobody else's: neither a file's, nor one that has been. */
+static bool is_plain(struct page *page)
+{
+	return page_count(page) == 1 && !PageCompound(page) && !page_folio(page)->mapping &&
+	       !(page_flags(page) & PAGE_FLAGS_CHECK_AT_PREP);
+}
+
+/* The page that a splice has put aside last, to put one of a file's in its place; or NULL. */
+static struct page *take_put_aside(struct svc_rqst *rqst)
+{
+	struct page *page;
+
+	if (PUT_ASIDE(rqst)->nr == 0)
+		return NULL;
+	page = page_put_aside(PUT_ASIDE(rqst), PUT_ASIDE(rqst)->nr - 1);
+	if (!is_plain(page))
+		return NULL;
+	PUT_ASIDE(rqst)->nr--;
+	return page;
+}
+
+void rpcordma_svc_keep_reply_pages(struct svc_rqst *rqst)
+{
+	struct page **const end = rqst->rq_next_page;
+
+	for (struct page **at = rqst->rq_respages; at != end; at++) {
+		if (*at && !is_plain(*at)) {
+			put_page(*at);
+			*at = NULL;
+		}
+		if (!*at)
+			*at = take_put_aside(rqst);
+	}
+	leave_pages(rqst, end);
 }

@@ -264,7 +264,8 @@ bool Backlog::trim() noexcept
 		kernel::Guard guard(lock_);
 		is_more = grants_.look_back();
 		is_more |= free_calls_.give_up(calls);
-		is_more |= free_pulls_.give_up(pulls);
+		/* Each keeps as many pages as its largest Call had. */
+		is_more |= free_pulls_.give_up(pulls, 0);
 	}
 	calls.delete_all();
 	pulls.delete_all();

@@ -58,7 +58,7 @@ int Calls::pull(ServedCall &call, svc_rqst *rqst) noexcept
 	const std::uint32_t count = pages_for(call.assembly.filled());
 	const bool has_room = pull->pages.make_room(count);
 	if (has_room)
-		pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, count), count);
+		pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, pull->pages.missing(count)), count);
 	if (has_room && fill(*pull))
 		connection_.postings().put(*pull);
 	else
@@ -120,7 +120,7 @@ int Calls::deliver(Pull &pull, svc_rqst *rqst) noexcept
 	const proto::Assembly &assembly = call.assembly;
 	page **const pages = rpcordma_svc_call_pages_to_fill(rqst, pull.pages.count());
 
-	pull.pages.give(pages);
+	pull.pages.exchange(pages);
 
 	Arguments stream;
 	if (assembly.shape() == proto::CallShape::one_item) {

@@ -32,11 +32,24 @@ void correct_offsets(std::span<proto::Item> items, const xdr_buf &reply) noexcep
 	}
 }
 
-/* Keeps the pages of a Reply from the thread, which would use them for the next. Nothing of them is left to be copied. */
-void hold_pages(Push &push, svc_rqst *rqst) noexcept
+/* Whether RDMA Writes read something that is not in the pages of the Payload stream: head and tail are in the first page of a Reply. */
+bool write_first_page(const xdr_buf &reply, const proto::ReplyPlan &plan, std::span<const proto::Item> items) noexcept
 {
-	if (const std::uint32_t count = rpcordma_svc_reply_pages(rqst))
-		push.pages.take(rpcordma_svc_reply_pages_to_take(rqst), count);
+	const std::size_t head = field::xdr_buf::head_length(&reply);
+	const std::size_t end = head + field::xdr_buf::page_len(&reply);
+	return plan.transfer == proto::ReplyTransfer::long_reply ||
+	       std::any_of(items.begin(), items.end(), [=](const proto::Item &item) {
+		       return item.length != 0 && (item.offset < head || item.offset + item.length > end);
+	       });
+}
+
+/* Keeps the pages that RDMA Writes read from the thread, which would use them for the next Reply. Nothing of them is left to be
+ * copied. */
+void hold_pages(Push &push, svc_rqst *rqst, std::uint32_t first) noexcept
+{
+	const std::uint32_t count = rpcordma_svc_reply_pages(rqst);
+	if (count > first)
+		push.pages.take(rpcordma_svc_reply_pages_to_take(rqst) + first, count - first);
 }
 
 } // namespace
@@ -105,7 +118,8 @@ bool Replies::transmit(ServedCall &call, svc_rqst *rqst, const proto::ReplyPlan 
 				  field::xdr_buf::len(&reply), push ? push->transfers.size() : 0,
 				  invalidate.value_or(0));
 	if (push)
-		hold_pages(*push, rqst);
+		hold_pages(*push, rqst, write_first_page(reply, plan, items) ? 0 : 1);
+	rpcordma_svc_keep_reply_pages(rqst);
 	return post(*message, size, call.call.xid, invalidate, push);
 }
 

@@ -23,7 +23,8 @@ namespace rpcordma {
 	KIND(pulls)                     \
 	KIND(pushes)                    \
 	KIND(offered_calls)             \
-	KIND(held_pages)
+	KIND(held_pages)                \
+	KIND(kept_pages)
 
 /* Ordered against nothing. */
 struct LiveObjects {
