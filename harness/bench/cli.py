@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import memory, record, report, verbs
-from bench.machine import NAMES, TCP, Machine, sysctls
+from bench.machine import MIXED, NAMES, TCP, Machine, sysctls
 from bench.measure import Benchmark, Comparison, Side, rows_of
 from bench.profile import Profiler
 from bench.workloads import CURVES, WORKLOADS, Unfit
@@ -47,6 +47,9 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--protocol", type=int, choices=[1, 2], metavar="1|2",
                         help="the highest version of RPC-over-RDMA with our module, which is measured with both "
                         "where nothing is said")
+    parser.add_argument("--mixed", action="store_true",
+                        help="also measure our client with the in-tree server, and the in-tree client with our server; "
+                        "with --protocol")
     parser.add_argument("--tcp", action="store_true", help="also measure NFS over TCP, through the same machine")
     parser.add_argument("--inline", type=int, metavar="BYTES",
                         help="inline thresholds of client and server (default: each module's own: 16384, in-tree 4096)")
@@ -73,6 +76,8 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
         parser.error("--rounds: at least 1")
     if (arguments.record or arguments.recorded) and (arguments.itself or arguments.before or not arguments.protocol):
         parser.error("--record and --recorded: with --protocol, and without --self and --before")
+    if arguments.mixed and (arguments.itself or arguments.before or not arguments.protocol):
+        parser.error("--mixed: with --protocol, and without --self and --before")
     if arguments.before:
         arguments.before = arguments.before.resolve()
         if not arguments.before.is_file():
@@ -107,6 +112,10 @@ def main(command_line: list[str] | None = None) -> int:
 def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comparison]]:
     """What is measured, and which ratios are of interest."""
     sides, comparisons = modules_compared(arguments)
+    if arguments.mixed:
+        mixed = range(len(sides), len(sides) + len(MIXED))
+        sides = (*sides, *(Side(NAMES[transport], transport, None, arguments.protocol) for transport in MIXED))
+        comparisons = [*comparisons, *(Comparison(side, 0, arguments.limit, arguments.limit) for side in mixed)]
     if not arguments.tcp:
         return sides, comparisons
     tcp = len(sides)

@@ -19,10 +19,15 @@ IN_TREE_MODULE = "rpcrdma"
 OUR_MODULE = "rpcordma"
 # No module of RPC over RDMA at all.
 TCP = "tcp"
+# Ours at one end, the kernel's own at the other.
+OUR_CLIENT, OUR_SERVER = "our-client", "our-server"
+MIXED = {OUR_CLIENT: "client", OUR_SERVER: "server"}
 # The transports, as people are told of them.
-NAMES = {STOCK: "in-tree", OURS: "ours", TCP: "TCP"}
+NAMES = {STOCK: "in-tree", OURS: "ours", TCP: "TCP", OUR_CLIENT: "our client", OUR_SERVER: "our server"}
 # What the client offers, and what the server accepts.
 HIGHEST_VERSION = ("rdma_highest_version", "svc_rdma/highest_version")
+# What is loaded, where that is not ours alone.
+MODULES = {STOCK: [IN_TREE_MODULE], OUR_CLIENT: [OUR_MODULE, IN_TREE_MODULE], OUR_SERVER: [OUR_MODULE, IN_TREE_MODULE]}
 TRANSFER_SIZE = str(1 << 20)
 # Of Linux 7.3.
 DIRECTORY_DELEGATIONS = "/sys/module/nfsv4/parameters/directory_delegations"
@@ -99,14 +104,19 @@ class Machine:
             return
         self.guest.run(f"echo port=20049 >{SCRATCH}/null-options")
         path = (file or module_file(self.kernel)) if transport != STOCK else None
-        self.guest.script("transport", "load", str(path) if path else STOCK)
-        highest = {name: protocol for name in HIGHEST_VERSION} if protocol else {}
+        if transport in MIXED:
+            self.guest.script("transport", "mix", str(path), str(guest_module(self.kernel, "mixed-transports")),
+                              MIXED[transport])
+        else:
+            self.guest.script("transport", "load", str(path) if path else STOCK)
+        # Where both are loaded, the names are those of the in-tree module, which speaks version 1 alone.
+        highest = {name: protocol for name in HIGHEST_VERSION} if protocol and transport not in MIXED else {}
         for name, value in (settings | highest).items():
             file = f"/proc/sys/sunrpc/{name}"
             self.guest.run(f"echo {value} >{file}")
             if self.guest.read(file).split() != [str(value)]:
                 raise Unfit(f"{file} does not take {value}")
-        yield self._identity(IN_TREE_MODULE if transport == STOCK else OUR_MODULE, path)
+        yield self._identity(transport, path)
         self._script("unload")
 
     @contextmanager
@@ -119,9 +129,9 @@ class Machine:
         self._script("stop")
 
     @contextmanager
-    def mounted(self, version: str, protocol: str, connections: int, module: str) -> Iterator[list[Mount]]:
+    def mounted(self, version: str, protocol: str, connections: int, transport: str) -> Iterator[list[Mount]]:
         """While it lasts, the export is mounted over "rdma" or "tcp", by so many connections, and that by the module it
-        should be: once for each 16 of them."""
+        should be, or both: once for each 16 of them."""
         self._script("mount", version, protocol, str(connections))
         mounts = [Mount(self.guest, path, version, "") for path in mount_points(connections)]
         wanted = {"vers": version, "proto": protocol, "rsize": TRANSFER_SIZE, "wsize": TRANSFER_SIZE, "sec": "sys"}
@@ -133,28 +143,31 @@ class Machine:
         if protocol == "rdma":
             if "rdma 20049" not in self.guest.read("/proc/fs/nfsd/portlist"):
                 raise Unfit("the server has no listener for RDMA")
-            self._require_in_use(module)
+            self._require_in_use(transport)
         made = sum(len(mount.stats().transports) for mount in mounts)
         if made != connections:
             raise Unfit(f"there are {made} transports instead of {connections}")
         yield mounts
         self._script("unmount")
 
-    def _identity(self, module: str, path: Path | None) -> Identity:
+    def _identity(self, transport: str, path: Path | None) -> Identity:
+        wanted = MODULES.get(transport, [OUR_MODULE])
         loaded = self._loaded()
-        if list(loaded) != [module]:
-            raise Unfit(f"{module} should be loaded, and nothing else of its kind: {list(loaded)}")
+        if sorted(loaded) != sorted(wanted):
+            raise Unfit(f"{wanted} should be loaded, and nothing else of its kind: {list(loaded)}")
+        module = wanted[0]
         file = str(path) if path else self.guest.output(f"modinfo -F filename {module}").strip()
         version = self.guest.output(f"cat /sys/module/{module}/version 2>/dev/null || true").strip()
         # The guest has the kernel's modules elsewhere than this machine where they are those of a root.
         here = path or self.kernel.modules / file.split(f"/{self.kernel.release}/")[1]
         return Identity(module, version, file, hashlib.sha256(here.read_bytes()).hexdigest())
 
-    def _require_in_use(self, module: str) -> None:
+    def _require_in_use(self, transport: str) -> None:
         """The listener and the mount each hold the module that carries them."""
+        wanted = MODULES.get(transport, [OUR_MODULE])
         loaded = self._loaded()
-        if list(loaded) != [module] or loaded[module] < 2:
-            raise Unfit(f"{module} should be in use by client and server: {loaded}")
+        if sorted(loaded) != sorted(wanted) or any(holders < 2 // len(wanted) for holders in loaded.values()):
+            raise Unfit(f"{wanted} should be in use by client and server: {loaded}")
 
     def _loaded(self) -> dict[str, int]:
         """The modules that can carry RPC over RDMA, and how many hold each."""

@@ -147,7 +147,7 @@ class Benchmark:
         with self.machine.transport(side.transport, self.settings, side.file, side.protocol) as identity:
             self.identities[side.name] = identity
             with self.machine.export(side.netid, [row.workload.prepare for row in rows]):
-                with self.machine.mounted(version, side.netid, connections, identity.module) as mounts:
+                with self.machine.mounted(version, side.netid, connections, side.transport) as mounts:
                     for row in rows:
                         self._measure(row, row.figures[index], mounts)
                 for row in rows:

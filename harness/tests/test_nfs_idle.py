@@ -16,7 +16,8 @@ DEPTH = 64
 GIVEN_BACK_SECONDS = 180
 # What a connection has at hand that carries an RPC now and then: what is in use, and a batch beyond it.
 AT_HAND = {"client": {"receive_buffers": 24, "send_buffers": 10, "requests": 4},
-           "server": {"receive_buffers": 32, "send_buffers": 10, "calls": 4, "pushes": 4, "transfers": 4}}
+           "server": {"receive_buffers": 32, "send_buffers": 10, "calls": 4, "pushes": 4, "transfers": 4, "pulls": 0,
+                      "kept_pages": 0}}
 
 
 def burst(client: Guest) -> None:
@@ -45,6 +46,7 @@ def test_what_a_burst_took_comes_back(pair: Pair, version: str) -> None:
         burst(pair.client)
         taken = {end: live_objects(guest) for end, guest in guests.items()}
         assert all(taken[end]["receive_buffers"] > AT_HAND[end]["receive_buffers"] for end in guests), taken
+        assert taken["server"]["kept_pages"] > 0
         with trickle(pair.client):
             for end, guest in guests.items():
                 few = " && ".join(f"test $(sed -n 's/^{kind} //p' {LIVE_OBJECTS}) -le {most}"
