@@ -130,12 +130,11 @@ bool rpcordma_fake_thread_splice(struct svc_rqst *rqst, struct page *page)
 	return svc_rqst_replace_page(rqst, page);
 }
 
-/* Those of a file have flags. */
-struct page *rpcordma_fake_file_page(void)
+struct page *rpcordma_fake_file_page(bool is_marked)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 
-	if (page)
+	if (page && is_marked)
 		SetPageUptodate(page);
 	return page;
 }

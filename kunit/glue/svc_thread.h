@@ -23,7 +23,8 @@ void rpcordma_fake_thread_destroy(struct svc_rqst *rqst);
 void rpcordma_fake_thread_encode(struct svc_rqst *rqst, u32 count);
 /* A Reply has a page more that is a file's: the file keeps it, or it has gone out of the file meanwhile. */
 bool rpcordma_fake_thread_splice(struct svc_rqst *rqst, struct page *page);
-struct page *rpcordma_fake_file_page(void);
+/* Marked as one, or like any other page but for who has it. */
+struct page *rpcordma_fake_file_page(bool is_marked);
 bool rpcordma_fake_file_has(const struct page *page);
 void rpcordma_fake_file_drop(struct page *page);
 /* The Reply has been sent: sunrpc frees pages, and allocates others. Returns how many. */

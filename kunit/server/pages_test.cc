@@ -49,8 +49,11 @@ class Thread {
 /* A page of a file. */
 class FilePage {
     public:
+	explicit FilePage(bool is_marked = true)
+		: page_(rpcordma_fake_file_page(is_marked))
+	{
+	}
 	~FilePage() { drop(); }
-	FilePage() = default;
 	FilePage(const FilePage &) = delete;
 	FilePage &operator=(const FilePage &) = delete;
 	[[nodiscard]] bool splice(const Thread &thread) const
@@ -67,7 +70,7 @@ class FilePage {
 	}
 
     private:
-	page *page_ = rpcordma_fake_file_page();
+	page *page_;
 };
 
 [[nodiscard]] bool is_in(const std::vector<page *> &pages, const page *wanted)
@@ -106,7 +109,7 @@ TEST(Pages, FilesPages_AreLetGoForThoseTheyReplaced)
 	ASSERT_TRUE(thread);
 	const std::vector<page *> before = thread.reply_pages(3);
 	const FilePage one;
-	const FilePage other;
+	const FilePage other(false);
 	rpcordma_svc_pages_reset(thread);
 	rpcordma_fake_thread_encode(thread, 1);
 	ASSERT_TRUE(one.splice(thread) && other.splice(thread));
