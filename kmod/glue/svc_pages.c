@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The pages of a service's thread, for C++: the one place that knows which kind of arrays they are in. */
-#include <linux/mm.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/sunrpc/svc.h>
 
 #include "glue/svc_pages.h"
@@ -75,8 +75,14 @@ static void leave_pages(struct svc_rqst *rqst, struct page **end)
 }
 #endif
 
-u32 rpcordma_svc_reply_pages(const struct svc_rqst *rqst)
+/* Not all of the upper layer's encoders have counted what they filled: those of GSS may put a checksum behind the last page. */
+u32 rpcordma_svc_reply_pages(struct svc_rqst *rqst)
 {
+	const struct xdr_buf *reply = &rqst->rq_res;
+	struct page **const end = reply->pages + DIV_ROUND_UP(reply->page_base + reply->page_len, PAGE_SIZE);
+
+	if (reply->page_len != 0 && end > rqst->rq_next_page && end <= rqst->rq_page_end)
+		rqst->rq_next_page = end;
 	return rqst->rq_next_page - rqst->rq_respages;
 }
 
@@ -89,7 +95,7 @@ struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst)
 static bool is_plain(struct page *page)
 {
 	return page_count(page) == 1 && !PageCompound(page) && !page_folio(page)->mapping &&
-	       !(page_flags(page) & PAGE_FLAGS_CHECK_AT_PREP);
+	       !(page_flags(page) & (PAGE_FLAGS_CHECK_AT_PREP | __PG_HWPOISON));
 }
 
 /* The page that a splice has put aside last, to put one of a file's in its place; or NULL. */
@@ -106,16 +112,17 @@ static struct page *take_put_aside(struct svc_rqst *rqst)
 	return page;
 }
 
+/* A splice may reach the end of the array, where sunrpc writes NULL: a page that stayed there would be lost. */
 void rpcordma_svc_keep_reply_pages(struct svc_rqst *rqst)
 {
-	struct page **const end = rqst->rq_next_page;
+	struct page **const end = min(rqst->rq_next_page, rqst->rq_page_end);
 
-	for (struct page **at = rqst->rq_respages; at != end; at++) {
-		if (*at && !is_plain(*at)) {
+	for (struct page **at = rqst->rq_respages; at != rqst->rq_next_page; at++) {
+		if (*at && (at >= end || !is_plain(*at))) {
 			put_page(*at);
 			*at = NULL;
 		}
-		if (!*at)
+		if (!*at && at < end)
 			*at = take_put_aside(rqst);
 	}
 	leave_pages(rqst, end);

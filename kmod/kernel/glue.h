@@ -145,7 +145,7 @@ struct page **rpcordma_svc_call_pages_to_take(struct svc_rqst *rqst, u32 count);
 /* The same pages. The caller puts `count` that are filled in the places of the first. */
 struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count);
 /* How many pages are part of the Reply; and these, of which the caller may take some, and leaves NULL in their places. */
-u32 rpcordma_svc_reply_pages(const struct svc_rqst *rqst);
+u32 rpcordma_svc_reply_pages(struct svc_rqst *rqst);
 struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst);
 /* The Reply is not read any more: the thread keeps those of its pages that nobody else has, for the next Call, in the place of those
  * that sunrpc would allocate and clear. Pages of files, which a splice has put among them, are let go. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The pages of a service's thread, and what sunrpc does with them. */
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
 #include <linux/slab.h>
@@ -8,8 +9,8 @@
 #include "glue/svc_pages.h"
 #include "kunit/glue/svc_thread.h"
 
-/* In each array. */
-#define PAGES 80
+/* In each array: some kernels have no more. */
+#define PAGES min(80u, (u32)RPCSVC_MAXPAGES)
 
 /* Returns how many were missing. */
 static u32 fill(struct page **pages, u32 count)
@@ -118,6 +119,17 @@ void rpcordma_fake_thread_destroy(struct svc_rqst *rqst)
 	folio_batch_release(&rqst->rq_fbatch);
 	free_arrays(rqst);
 	kfree(rqst);
+}
+
+u32 rpcordma_fake_thread_pages(void)
+{
+	return PAGES;
+}
+
+void rpcordma_fake_thread_fill(struct svc_rqst *rqst, u32 bytes)
+{
+	rqst->rq_res.pages = rqst->rq_respages + 1;
+	rqst->rq_res.page_len = bytes;
 }
 
 void rpcordma_fake_thread_encode(struct svc_rqst *rqst, u32 count)

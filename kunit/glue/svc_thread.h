@@ -21,6 +21,10 @@ void rpcordma_fake_thread_destroy(struct svc_rqst *rqst);
 
 /* A Reply has `count` pages of the thread's own more. */
 void rpcordma_fake_thread_encode(struct svc_rqst *rqst, u32 count);
+/* How many pages the arrays have each. */
+u32 rpcordma_fake_thread_pages(void);
+/* The pages of a Reply's Payload stream, behind the first, have so many bytes; none is counted. */
+void rpcordma_fake_thread_fill(struct svc_rqst *rqst, u32 bytes);
 /* A Reply has a page more that is a file's: the file keeps it, or it has gone out of the file meanwhile. */
 bool rpcordma_fake_thread_splice(struct svc_rqst *rqst, struct page *page);
 /* Marked as one, or like any other page but for who has it. */

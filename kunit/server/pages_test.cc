@@ -2,6 +2,8 @@
 #include "server/pages.hh"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "kernel/glue.h"
@@ -137,10 +139,11 @@ TEST(Pages, PageThatWasAFiles_IsNotKept)
 		EXPECT_TRUE(is_in(before, each));
 }
 
-/* sunrpc has room for 15 or 31 of them, and frees them when there are more. */
+/* sunrpc has room for 15 or 31 of them, and frees them when there are more. With large pages a thread has no more. */
 TEST(Pages, MoreThanCanBePutAside_AreAllocatedAnew)
 {
-	constexpr u32 count = 40;
+	constexpr u32 most_put_aside = 31;
+	const u32 count = std::min(most_put_aside + 9, rpcordma_fake_thread_pages() - 1);
 	const Thread thread;
 	ASSERT_TRUE(thread);
 	const FilePage file;
@@ -150,10 +153,49 @@ TEST(Pages, MoreThanCanBePutAside_AreAllocatedAnew)
 		ASSERT_TRUE(file.splice(thread));
 	thread.keep();
 	const u32 allocated = thread.refill();
-	EXPECT_TRUE(allocated > 0 && allocated < count);
+	EXPECT_TRUE(allocated < count);
+	EXPECT_TRUE(allocated > 0 || count <= most_put_aside);
 	EXPECT_TRUE(file.is_let_go());
 	for (page *const each : thread.reply_pages(count + 1))
 		EXPECT_TRUE(each != nullptr);
+}
+
+/* A checksum behind a page that is full. */
+TEST(Pages, FilledWithoutBeingCounted_ArePartOfTheReply)
+{
+	const Thread thread;
+	ASSERT_TRUE(thread);
+	const std::vector<page *> before = thread.reply_pages(4);
+	rpcordma_svc_pages_reset(thread);
+	rpcordma_fake_thread_encode(thread, 2);
+	rpcordma_fake_thread_fill(thread, kernel::page_size);
+	EXPECT_EQ(rpcordma_svc_reply_pages(thread), 2u);
+	rpcordma_fake_thread_fill(thread, 2 * kernel::page_size + 1);
+	EXPECT_EQ(rpcordma_svc_reply_pages(thread), 4u);
+	Pages held;
+	held.take(rpcordma_svc_reply_pages_to_take(thread), 4);
+	thread.keep();
+	EXPECT_EQ(thread.refill(), 4u);
+	EXPECT_TRUE(held[3] == before[3]);
+	for (page *const each : thread.reply_pages(4))
+		EXPECT_TRUE(each && !is_in(before, each));
+}
+
+/* sunrpc writes NULL there before each Call. */
+TEST(Pages, NoneIsLeftBehindTheEnd)
+{
+	const u32 count = rpcordma_fake_thread_pages();
+	const Thread thread;
+	ASSERT_TRUE(thread);
+	const FilePage file;
+	const FilePage last(false);
+	rpcordma_svc_pages_reset(thread);
+	rpcordma_fake_thread_encode(thread, count - 1);
+	ASSERT_TRUE(file.splice(thread) && last.splice(thread));
+	thread.keep();
+	EXPECT_TRUE(rpcordma_fake_thread_page(thread, count) == nullptr);
+	EXPECT_TRUE(file.is_let_go() && last.is_let_go());
+	EXPECT_EQ(thread.refill(), 0u);
 }
 
 TEST(Pages, HeldOnes_AreReplacedByThosePutAside)
