@@ -2,6 +2,8 @@
 
 #include "engine/client.hh"
 
+#include <utility>
+
 namespace peer {
 
 PrivateData usual_private_data() noexcept
@@ -9,10 +11,37 @@ PrivateData usual_private_data() noexcept
 	return {.send_size = 4096, .receive_size = 4096, .remote_invalidation = false};
 }
 
+namespace {
+
+Connection connect_once(const Target &target, Deadline deadline)
+{
+	return Connection::connect(target.host, target.port, {.private_data = encode(usual_private_data())}, deadline);
+}
+
+} // namespace
+
+Connection connect_at_last(const Target &target, Deadline deadline)
+{
+	using Why = NotConnected::Why;
+	for (;;) {
+		try {
+			return connect_once(target, deadline);
+		} catch (const NotConnected &error) {
+			const bool may_pass = error.why == Why::rejected || error.why == Why::timeout;
+			if (!may_pass || Clock::now() >= deadline)
+				throw;
+		}
+	}
+}
+
 Client::Client(const Target &target, Patience patience)
+	: Client(connect_once(target, patience.deadline()), patience)
+{
+}
+
+Client::Client(Connection connection, Patience patience)
 	: patience_(patience)
-	, connection_(Connection::connect(target.host, target.port, {.private_data = encode(usual_private_data())},
-					  patience.deadline()))
+	, connection_(std::move(connection))
 	, agreement_(agreement_of(usual_private_data(), connection_.private_data()))
 	, xid_(first_xid())
 {

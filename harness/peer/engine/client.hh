@@ -42,6 +42,8 @@ class Client {
     public:
 	/// Connects. Throws NotConnected or VerbsError.
 	Client(const Target &target, Patience patience);
+	/// Takes over a connection that was made with usual_private_data().
+	Client(Connection connection, Patience patience);
 	~Client();
 
 	/// Carries one Call. Throws Violation where the Reply is not in order, none comes in time, or the connection
@@ -63,5 +65,9 @@ class Client {
 
 /// What a well-behaved requester says of itself.
 [[nodiscard]] PrivateData usual_private_data() noexcept;
+
+/// Connects as such a requester. Tries again until the deadline where it is rejected or not answered: a server may be busy with the
+/// end of other connections. Throws NotConnected or VerbsError.
+[[nodiscard]] Connection connect_at_last(const Target &target, Deadline deadline);
 
 } // namespace peer

@@ -17,12 +17,6 @@ constexpr std::size_t LONGEST_ITEM = 40 * 1024;
 // Where it begins, in a file whose last bytes the look at the server's health is about.
 constexpr std::size_t WRITTEN = Export::SCRATCH_SIZE - 2 * LONGEST_ITEM;
 
-// Where a connection is refused once, the server may have been busy with the end of others.
-bool may_pass(const NotConnected &error)
-{
-	return error.why == NotConnected::Why::rejected || error.why == NotConnected::Why::timeout;
-}
-
 } // namespace
 
 ServerFuzz::ServerFuzz(Export &server, const FuzzSettings &settings, std::function<void(std::uint64_t)> sent)
@@ -53,18 +47,11 @@ void ServerFuzz::run()
 // What the server grants is known after the first Reply.
 void ServerFuzz::connect()
 {
-	const Deadline deadline = settings_.patience.deadline();
-	for (;;) {
-		try {
-			connection_ = std::make_unique<Connection>(
-				Connection::connect(server_.target().host, server_.target().port,
-						    {.private_data = encode(usual_private_data())}, deadline));
-			break;
-		} catch (const NotConnected &error) {
-			if (!may_pass(error) || Clock::now() >= deadline)
-				throw Violation(std::string("the server takes no connection any more: ") +
-						error.what());
-		}
+	try {
+		connection_ =
+			std::make_unique<Connection>(connect_at_last(server_.target(), settings_.patience.deadline()));
+	} catch (const NotConnected &error) {
+		throw Violation(std::string("the server takes no connection any more: ") + error.what());
 	}
 	tally_.connections++;
 	granted_ = 0;
