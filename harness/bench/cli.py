@@ -54,6 +54,8 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--inline", type=int, metavar="BYTES",
                         help="inline thresholds of client and server (default: each module's own: 16384, in-tree 4096)")
     parser.add_argument("--kernel", default="6.12", help="such as 6.1, 7.3 or 6.12-arm64 (default: 6.12)")
+    parser.add_argument("--processor", metavar="NAME",
+                        help="the emulated processor, as QEMU's -cpu has it, such as max,-erms,-fsrm (default: max)")
     parser.add_argument("--functions", type=int, default=0, metavar="N",
                         help="also show, for each row, the N functions that differ most, and the modules")
     kept = parser.add_mutually_exclusive_group()
@@ -202,7 +204,7 @@ def run(arguments: argparse.Namespace) -> int:
     before = record.read(arguments.recorded) if arguments.recorded else []
     keeps = arguments.record or arguments.recorded
     profiler = Profiler(CHECKOUT / "build" / "bench") if arguments.functions or keeps else None
-    machine = Machine(kernel, LOGS / f"bench-{stamp}", profiler)
+    machine = Machine(kernel, LOGS / f"bench-{stamp}", profiler, arguments.processor)
     say(f"booting Linux {kernel.release} on an emulated processor that counts its instructions")
     try:
         machine.start()
@@ -215,7 +217,7 @@ def run(arguments: argparse.Namespace) -> int:
             profiler.close()
 
     path = arguments.json or CHECKOUT / "build" / "bench" / f"{stamp}.json"
-    report.write(path, report.document(rows, sides, comparisons, benchmark.identities, kernel, settings,
+    report.write(path, report.document(rows, sides, comparisons, benchmark.identities, machine, settings,
                                        arguments.curve))
     print(f"thousand guest instructions per operation, Linux {kernel.release}, one processor, inline thresholds "
           f"{arguments.inline or 'of each module'}, {arguments.rounds} rounds")

@@ -33,9 +33,11 @@ TRANSFER_SIZE = str(1 << 20)
 DIRECTORY_DELEGATIONS = "/sys/module/nfsv4/parameters/directory_delegations"
 
 
-def instruction_counting(board: Board) -> list[str]:
-    """QEMU's options with which a nanosecond of the guest's time is an instruction."""
-    return ["-accel", "tcg,thread=single", "-cpu", board.counted_processor, "-icount", "shift=0,sleep=off"]
+def instruction_counting(board: Board, processor: str | None) -> list[str]:
+    """QEMU's options with which a nanosecond of the guest's time is an instruction. The processor is QEMU's name of it,
+    or the usual one."""
+    return ["-accel", "tcg,thread=single", "-cpu", processor or board.counted_processor,
+            "-icount", "shift=0,sleep=off"]
 
 
 def sysctls(inline: int | None) -> dict[str, int]:
@@ -66,16 +68,16 @@ class Identity:
 class Machine:
     """A guest that is server and client at once."""
 
-    def __init__(self, kernel: Kernel, logs: Path, profiler: Profiler | None = None):
+    def __init__(self, kernel: Kernel, logs: Path, profiler: Profiler | None = None, processor: str | None = None):
         self.kernel = kernel
         self.profiler = profiler
-        counting = profiler.options if profiler else []
         board = BOARDS[kernel.architecture]
+        self.counting = instruction_counting(board, processor)
         # With nothing to do, the guest's clock would jump to its next timer, again and again while it waits for the
         # host: by minutes, after which connections count as idle and are closed. So it spends instructions then, too.
         self.guest = Guest("bench", kernel, logs, Hardware(
-            memory="4G", processors=1, processor_options=[*instruction_counting(board), *counting], has_own_time=True,
-            kernel_options=board.busy_idle))
+            memory="4G", processors=1, processor_options=self.counting + (profiler.options if profiler else []),
+            has_own_time=True, kernel_options=board.busy_idle))
 
     def start(self) -> None:
         """Boots it, with the network and the files that every run takes from."""

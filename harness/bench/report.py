@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from bench.machine import Identity, instruction_counting
+from bench.machine import Identity, Machine
 from bench.measure import Comparison, Figure, Row, Side
 from bench.memory import Figure as MemoryFigure
 from bench.profile import Profile, module_of
@@ -91,14 +91,14 @@ def above(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison
 
 
 def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison],
-             identities: dict[str, Identity], kernel: Kernel, settings: dict[str, int], curve: str | None) -> dict:
+             identities: dict[str, Identity], machine: Machine, settings: dict[str, int], curve: str | None) -> dict:
     """Everything, for the JSON file; Documentation/benchmark.rst says what each part is."""
-    board = BOARDS[kernel.architecture]
+    qemu = BOARDS[machine.kernel.architecture].qemu
     return {
         "format": FORMAT,
         "commit": _commit(),
-        "kernel": kernel.release,
-        "qemu": {"version": _output(board.qemu, "--version").splitlines()[0], "options": instruction_counting(board)},
+        "kernel": machine.kernel.release,
+        "qemu": {"version": _output(qemu, "--version").splitlines()[0], "options": machine.counting},
         "fio": _output("fio", "--version"),
         "sysctls": settings,
         "curve": curve,

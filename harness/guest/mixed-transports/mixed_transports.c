@@ -63,12 +63,12 @@ static int forget(const char *name)
 /* The names of the sysctls are the same. */
 static int make_room(void)
 {
-	return withdraw("rpcordma:rpcordma_sysctls_unregister") ?:
-	       forget("rpcordma:client_header") ?:
-	       forget("rpcordma:server_header") ?:
-	       withdraw("rpcordma:rpcordma_requester_unregister") ?:
-	       withdraw("rpcordma:rpcordma_reverse_requester_unregister") ?:
-	       withdraw("rpcordma:rpcordma_responder_unregister");
+	return withdraw("rpcordma:rpcordma_sysctls_unregister")			  ?:
+		       forget("rpcordma:client_header")				  ?:
+		       forget("rpcordma:server_header")				  ?:
+		       withdraw("rpcordma:rpcordma_requester_unregister")	  ?:
+		       withdraw("rpcordma:rpcordma_reverse_requester_unregister") ?:
+		       withdraw("rpcordma:rpcordma_responder_unregister");
 }
 
 /* sunrpc looks at them in the order of their registration, and rpcrdma's reverse direction, which has no netid to end at, must come
@@ -81,8 +81,10 @@ static int become_client(void)
 
 	if (!theirs || !reverse)
 		return -ENOENT;
-	return xprt_unregister_transport(theirs) ?: xprt_unregister_transport(reverse) ?:
-	       call("rpcordma:rpcordma_requester_register") ?: xprt_register_transport(reverse);
+	return xprt_unregister_transport(theirs)		    ?:
+		       xprt_unregister_transport(reverse)	    ?:
+		       call("rpcordma:rpcordma_requester_register") ?:
+								      xprt_register_transport(reverse);
 }
 
 static int become_server(void)
@@ -93,8 +95,9 @@ static int become_server(void)
 	if (!theirs || !reverse)
 		return -ENOENT;
 	svc_unreg_xprt_class(theirs);
-	return xprt_unregister_transport(reverse) ?: call("rpcordma:rpcordma_reverse_requester_register") ?:
-	       call("rpcordma:rpcordma_responder_register");
+	return xprt_unregister_transport(reverse)			    ?:
+		       call("rpcordma:rpcordma_reverse_requester_register") ?:
+		       call("rpcordma:rpcordma_responder_register");
 }
 
 static int __init mixed_transports_init(void)
