@@ -45,8 +45,10 @@ static void leave_pages(struct svc_rqst *rqst, struct page **end)
 	struct page **missing = rqst->rq_respages;
 
 	for (struct page **at = rqst->rq_respages; at != end; at++) {
-		if (!*at)
-			swap(*at, *missing++);
+		if (*at)
+			continue;
+		swap(*at, *missing);
+		missing++;
 	}
 	rqst->rq_next_page = missing;
 }
