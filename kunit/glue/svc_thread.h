@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A thread of a service with nothing but its pages. What sunrpc and nfsd do with them is done when the test says so. Pages know a
- * number, by which they are told from each other.
+ * A thread of a service with nothing but its pages. What sunrpc and nfsd do with them is done when the test says so.
  */
 #ifndef RPCORDMA_KUNIT_GLUE_SVC_THREAD_H
 #define RPCORDMA_KUNIT_GLUE_SVC_THREAD_H
