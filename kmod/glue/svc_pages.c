@@ -39,7 +39,7 @@ struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count)
 	return rqst->rq_pages;
 }
 
-/* sunrpc fills again those before rq_next_page, after it has freed what is there: so those that are missing go to the front. */
+/* sunrpc frees what is before rq_next_page, and fills it again: those that are missing go there. */
 static void leave_pages(struct svc_rqst *rqst, struct page **end)
 {
 	struct page **missing = rqst->rq_respages;
@@ -77,7 +77,7 @@ static void leave_pages(struct svc_rqst *rqst, struct page **end)
 }
 #endif
 
-/* Not all of the upper layer's encoders have counted what they filled: those of GSS may put a checksum behind the last page. */
+/* Not all encoders have counted what they filled: those of GSS may put a checksum behind the last page. */
 u32 rpcordma_svc_reply_pages(struct svc_rqst *rqst)
 {
 	const struct xdr_buf *reply = &rqst->rq_res;

@@ -144,12 +144,12 @@ void rpcordma_svc_pages_reset(struct svc_rqst *rqst);
 struct page **rpcordma_svc_call_pages_to_take(struct svc_rqst *rqst, u32 count);
 /* The same pages. The caller puts `count` that are filled in the places of the first. */
 struct page **rpcordma_svc_call_pages_to_fill(struct svc_rqst *rqst, u32 count);
-/* How many pages are part of the Reply, which are counted from then on; and these, of which the caller may take some, and
- * leaves NULL in their places. */
+/* How many pages are part of the Reply, which are counted from then on. And these: the caller may take some, and leaves
+ * NULL in their places. */
 u32 rpcordma_svc_reply_pages(struct svc_rqst *rqst);
 struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst);
-/* The Reply is not read any more: the thread keeps those of its pages that nobody else has, for the next Call, in the
- * place of those that sunrpc would allocate and clear. Pages of files, which a splice has put among them, are let go. */
+/* The Reply is not read any more: the thread keeps those of its pages that nobody else has, for the next Call, so that
+ * sunrpc need not allocate and clear others. Pages of files, which a splice has put among them, are let go. */
 void rpcordma_svc_keep_reply_pages(struct svc_rqst *rqst);
 
 /* settings.c: what administrators set, and what is counted for them. Set and shown by entry/sysctl.c. */
