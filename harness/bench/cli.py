@@ -78,8 +78,8 @@ def arguments_of(command_line: list[str] | None) -> argparse.Namespace:
         parser.error("--rounds: at least 1")
     if (arguments.record or arguments.recorded) and (arguments.itself or arguments.before or not arguments.protocol):
         parser.error("--record and --recorded: with --protocol, and without --self and --before")
-    if arguments.mixed and (arguments.itself or arguments.before or not arguments.protocol):
-        parser.error("--mixed: with --protocol, and without --self and --before")
+    if arguments.mixed and (arguments.itself or arguments.before or arguments.inline or not arguments.protocol):
+        parser.error("--mixed: with --protocol, and without --self, --before and --inline")
     if arguments.before:
         arguments.before = arguments.before.resolve()
         if not arguments.before.is_file():
@@ -114,6 +114,7 @@ def main(command_line: list[str] | None = None) -> int:
 def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comparison]]:
     """What is measured, and which ratios are of interest."""
     sides, comparisons = modules_compared(arguments)
+    ours = len(sides) - 1
     if arguments.mixed:
         mixed = range(len(sides), len(sides) + len(MIXED))
         sides = (*sides, *(Side(NAMES[transport], transport, None, arguments.protocol) for transport in MIXED))
@@ -121,7 +122,7 @@ def compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comp
     if not arguments.tcp:
         return sides, comparisons
     tcp = len(sides)
-    return (*sides, Side(NAMES[TCP], TCP)), [*comparisons, Comparison(tcp - 1, tcp, math.inf, math.inf)]
+    return (*sides, Side(NAMES[TCP], TCP)), [*comparisons, Comparison(ours, tcp, math.inf, math.inf)]
 
 
 def modules_compared(arguments: argparse.Namespace) -> tuple[tuple[Side, ...], list[Comparison]]:

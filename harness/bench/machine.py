@@ -26,8 +26,9 @@ MIXED = {OUR_CLIENT: "client", OUR_SERVER: "server"}
 NAMES = {STOCK: "in-tree", OURS: "ours", TCP: "TCP", OUR_CLIENT: "our client", OUR_SERVER: "our server"}
 # What the client offers, and what the server accepts.
 HIGHEST_VERSION = ("rdma_highest_version", "svc_rdma/highest_version")
-# What is loaded, where that is not ours alone.
-MODULES = {STOCK: [IN_TREE_MODULE], OUR_CLIENT: [OUR_MODULE, IN_TREE_MODULE], OUR_SERVER: [OUR_MODULE, IN_TREE_MODULE]}
+# What is loaded; the first is the one that is measured.
+MODULES = {STOCK: [IN_TREE_MODULE], OURS: [OUR_MODULE],
+           OUR_CLIENT: [OUR_MODULE, IN_TREE_MODULE], OUR_SERVER: [OUR_MODULE, IN_TREE_MODULE]}
 TRANSFER_SIZE = str(1 << 20)
 # Of Linux 7.3.
 DIRECTORY_DELEGATIONS = "/sys/module/nfsv4/parameters/directory_delegations"
@@ -153,7 +154,7 @@ class Machine:
         self._script("unmount")
 
     def _identity(self, transport: str, path: Path | None) -> Identity:
-        wanted = MODULES.get(transport, [OUR_MODULE])
+        wanted = MODULES[transport]
         loaded = self._loaded()
         if sorted(loaded) != sorted(wanted):
             raise Unfit(f"{wanted} should be loaded, and nothing else of its kind: {list(loaded)}")
@@ -166,7 +167,7 @@ class Machine:
 
     def _require_in_use(self, transport: str) -> None:
         """The listener and the mount each hold the module that carries them."""
-        wanted = MODULES.get(transport, [OUR_MODULE])
+        wanted = MODULES[transport]
         loaded = self._loaded()
         if sorted(loaded) != sorted(wanted) or any(holders < 2 // len(wanted) for holders in loaded.values()):
             raise Unfit(f"{wanted} should be in use by client and server: {loaded}")

@@ -23,7 +23,9 @@ bool Pages::make_room(std::uint32_t count) noexcept
 void Pages::set(std::uint32_t count, std::uint32_t owned) noexcept
 {
 	live_objects.held_pages.add(static_cast<long>(count) - count_);
-	live_objects.kept_pages.add(static_cast<long>(owned - count) - (owned_ - count_));
+	/* Those of a Push never are. */
+	if (const long kept = static_cast<long>(owned - count) - (owned_ - count_))
+		live_objects.kept_pages.add(kept);
 	count_ = count;
 	owned_ = owned;
 }

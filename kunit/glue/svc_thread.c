@@ -155,7 +155,7 @@ struct page *rpcordma_fake_file_page(bool is_marked)
 	return page;
 }
 
-bool rpcordma_fake_file_has(const struct page *page)
+bool rpcordma_fake_file_alone_has(const struct page *page)
 {
 	return page_count(page) == 1;
 }

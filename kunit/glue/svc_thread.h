@@ -28,7 +28,8 @@ void rpcordma_fake_thread_fill(struct svc_rqst *rqst, u32 bytes);
 bool rpcordma_fake_thread_splice(struct svc_rqst *rqst, struct page *page);
 /* Marked as one, or like any other page but for who has it. */
 struct page *rpcordma_fake_file_page(bool is_marked);
-bool rpcordma_fake_file_has(const struct page *page);
+/* Whether nobody but the file has it. */
+bool rpcordma_fake_file_alone_has(const struct page *page);
 void rpcordma_fake_file_drop(struct page *page);
 /* The Reply has been sent: sunrpc frees pages, and allocates others. Returns how many. */
 u32 rpcordma_fake_thread_refill(struct svc_rqst *rqst);

@@ -40,6 +40,12 @@ class Thread {
 			pages[i] = rpcordma_fake_thread_page(rqst_, i);
 		return pages;
 	}
+	/* A Call comes, and is answered by a Reply in `count` pages of the thread's own. */
+	void encode(u32 count) const
+	{
+		rpcordma_svc_pages_reset(rqst_);
+		rpcordma_fake_thread_encode(rqst_, count);
+	}
 	void keep() const { rpcordma_svc_keep_reply_pages(rqst_); }
 	/* Returns how many pages sunrpc has to allocate. */
 	[[nodiscard]] u32 refill() const { return rpcordma_fake_thread_refill(rqst_); }
@@ -63,7 +69,7 @@ class FilePage {
 		return page_ && rpcordma_fake_thread_splice(thread, page_);
 	}
 	/* Whether nobody else has it. */
-	[[nodiscard]] bool is_let_go() const { return rpcordma_fake_file_has(page_); }
+	[[nodiscard]] bool is_let_go() const { return rpcordma_fake_file_alone_has(page_); }
 	/* The file does not have it any more. */
 	void drop()
 	{
@@ -77,11 +83,7 @@ class FilePage {
 
 [[nodiscard]] bool is_in(const std::vector<page *> &pages, const page *wanted)
 {
-	for (const page *const each : pages) {
-		if (each == wanted)
-			return true;
-	}
-	return false;
+	return std::find(pages.begin(), pages.end(), wanted) != pages.end();
 }
 
 TEST(Pages, ReplyOfItsOwn_StaysTheThreads)
@@ -89,8 +91,7 @@ TEST(Pages, ReplyOfItsOwn_StaysTheThreads)
 	const Thread thread;
 	ASSERT_TRUE(thread);
 	const std::vector<page *> before = thread.reply_pages(4);
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 4);
+	thread.encode(4);
 	thread.keep();
 	EXPECT_EQ(thread.refill(), 0u);
 	EXPECT_TRUE(thread.reply_pages(4) == before);
@@ -100,8 +101,7 @@ TEST(Pages, ReplyNotKept_IsAllocatedAnew)
 {
 	const Thread thread;
 	ASSERT_TRUE(thread);
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 4);
+	thread.encode(4);
 	EXPECT_EQ(thread.refill(), 4u);
 }
 
@@ -112,8 +112,7 @@ TEST(Pages, FilesPages_AreLetGoForThoseTheyReplaced)
 	const std::vector<page *> before = thread.reply_pages(3);
 	const FilePage one;
 	const FilePage other(false);
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 1);
+	thread.encode(1);
 	ASSERT_TRUE(one.splice(thread) && other.splice(thread));
 	EXPECT_FALSE(one.is_let_go() || other.is_let_go());
 	thread.keep();
@@ -129,8 +128,7 @@ TEST(Pages, PageThatWasAFiles_IsNotKept)
 	ASSERT_TRUE(thread);
 	const std::vector<page *> before = thread.reply_pages(2);
 	FilePage truncated;
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 1);
+	thread.encode(1);
 	ASSERT_TRUE(truncated.splice(thread));
 	truncated.drop();
 	thread.keep();
@@ -147,8 +145,7 @@ TEST(Pages, MoreThanCanBePutAside_AreAllocatedAnew)
 	const Thread thread;
 	ASSERT_TRUE(thread);
 	const FilePage file;
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 1);
+	thread.encode(1);
 	for (u32 i = 0; i < count; i++)
 		ASSERT_TRUE(file.splice(thread));
 	thread.keep();
@@ -166,8 +163,7 @@ TEST(Pages, FilledWithoutBeingCounted_ArePartOfTheReply)
 	const Thread thread;
 	ASSERT_TRUE(thread);
 	const std::vector<page *> before = thread.reply_pages(4);
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 2);
+	thread.encode(2);
 	rpcordma_fake_thread_fill(thread, kernel::page_size);
 	EXPECT_EQ(rpcordma_svc_reply_pages(thread), 2u);
 	rpcordma_fake_thread_fill(thread, 2 * kernel::page_size + 1);
@@ -189,8 +185,7 @@ TEST(Pages, NoneIsLeftBehindTheEnd)
 	ASSERT_TRUE(thread);
 	const FilePage file;
 	FilePage last(false);
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, count - 1);
+	thread.encode(count - 1);
 	ASSERT_TRUE(file.splice(thread) && last.splice(thread));
 	/* It could be kept, elsewhere. */
 	last.drop();
@@ -207,8 +202,7 @@ TEST(Pages, HeldOnes_AreReplacedByThosePutAside)
 	const std::vector<page *> before = thread.reply_pages(3);
 	const FilePage file;
 	Pages held;
-	rpcordma_svc_pages_reset(thread);
-	rpcordma_fake_thread_encode(thread, 2);
+	thread.encode(2);
 	ASSERT_TRUE(file.splice(thread));
 	EXPECT_EQ(rpcordma_svc_reply_pages(thread), 3u);
 	held.take(rpcordma_svc_reply_pages_to_take(thread) + 1, 2);
