@@ -11,9 +11,9 @@
 
 /* In each array: with large pages, the one that is for both has no more. */
 #if RPCORDMA_REPLY_PAGES_APART
-#define PAGES 80u
+#define PAGES 80
 #else
-#define PAGES min(80u, (u32)RPCSVC_MAXPAGES)
+#define PAGES min_t(u32, 80, RPCSVC_MAXPAGES)
 #endif
 
 /* Returns how many were missing. */
