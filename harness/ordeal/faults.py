@@ -19,8 +19,10 @@ from workloads import QUEUE_PAIR_FATAL, guest_python
 
 # The most that one command of a fault may take.
 PATIENCE = 180
-# What disconnect.py may take for one disconnect.
+# What disconnect.py may take for one disconnect, and any client to connect anew.
 DISCONNECT_SECONDS = 120
+# How many connections a guest has made to servers, over RDMA.
+CONNECTS = "awk '$1 == \"xprt:\" && $2 == \"rdma\" { made += $5 } END { print made + 0 }' /proc/self/mountstats"
 EVENTS = "queue-pair-events"
 FAILING = "failing-function"
 # A delay of 4 ms breaks soft-RoCE itself, whichever module is above it.
@@ -99,13 +101,16 @@ def client_disconnect(pair: Pair, draw: random.Random) -> Done:
 
 
 @kind("server-disconnect", 30)
-def server_disconnect(pair: Pair, _draw: random.Random) -> Done:
-    """The server's device says of each queue pair that it is broken."""
+def server_disconnect(pair: Pair, draw: random.Random) -> Done:
+    """The server's device says of each queue pair that it is broken, and of those that the client makes then."""
     before = told(pair.server)
-    pair.server.run(f"echo {QUEUE_PAIR_FATAL} >/sys/module/queue_pair_events/parameters/event")
+    for _ in range(draw.randint(2, 8)):
+        known, made = told(pair.server), int(pair.client.output(CONNECTS))
+        pair.server.run(f"echo {QUEUE_PAIR_FATAL} >/sys/module/queue_pair_events/parameters/event")
+        if told(pair.server) == known:
+            raise LabError("the server's device knew of no connection")
+        eventually(pair.client, f"test $({CONNECTS}) -gt {made}", DISCONNECT_SECONDS)
     count = told(pair.server) - before
-    if count == 0:
-        raise LabError("the server's device knew of no connection")
     return Done(f"{count} connections broken at the server", count)
 
 
