@@ -19,6 +19,8 @@ from workloads import QUEUE_PAIR_FATAL, guest_python
 
 # The most that one command of a fault may take.
 PATIENCE = 180
+# A fault is so many disconnects, one after the other: the figures are thousands.
+DISCONNECTS = (5, 40)
 # What disconnect.py may take for one disconnect, and any client to connect anew.
 DISCONNECT_SECONDS = 120
 # How many connections a guest has made to servers, over RDMA.
@@ -95,7 +97,7 @@ def either(pair: Pair, draw: random.Random) -> Guest:
 @kind("client-disconnect", 30)
 def client_disconnect(pair: Pair, draw: random.Random) -> Done:
     """The client is told that its connection is lost, while Calls wait for Replies."""
-    count = draw.randint(2, 8)
+    count = draw.randint(*DISCONNECTS)
     pair.client.run(guest_python("disconnect.py", count), timeout=count * DISCONNECT_SECONDS)
     return Done(f"{count} disconnects at the client", count)
 
@@ -104,7 +106,7 @@ def client_disconnect(pair: Pair, draw: random.Random) -> Done:
 def server_disconnect(pair: Pair, draw: random.Random) -> Done:
     """The server's device says of each queue pair that it is broken, and of those that the client makes then."""
     before = told(pair.server)
-    for _ in range(draw.randint(2, 8)):
+    for _ in range(draw.randint(*DISCONNECTS)):
         known, made = told(pair.server), int(pair.client.output(CONNECTS))
         pair.server.run(f"echo {QUEUE_PAIR_FATAL} >/sys/module/queue_pair_events/parameters/event")
         if told(pair.server) == known:
