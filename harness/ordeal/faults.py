@@ -37,6 +37,9 @@ VERBS = {"client": ("__ib_alloc_pd", "__ib_alloc_cq_any", "rdma_create_qp", "ib_
                     "rdma_resolve_route", "rdma_connect"),
          "server": ("__ib_alloc_cq_any", "rdma_create_qp", "rdma_accept")}
 OUT_OF_MEMORY = -12
+# So many failures may be so many attempts to connect. A client of NFS 3 waits 5, 10, 20, 40 and then 60 seconds between
+# them.
+FAILURES = (1, 5)
 # Left to a guest whose memory is filled, in MiB.
 SPARED = 48
 KILLED_BY_THE_KERNEL = 137
@@ -215,7 +218,8 @@ def module_reloaded(pair: Pair, _draw: random.Random) -> Done:
 def allocations_fail(pair: Pair, draw: random.Random) -> Done:
     """Some allocations of our module fail at one end, while connections are made."""
     guest, function = either(pair, draw), draw.choice(ALLOCATORS)
-    return failing_while_connecting(pair, guest, function, NO_POINTER, draw.randint(1, 9), draw.choice((1, 1, 3, 10)))
+    return failing_while_connecting(pair, guest, function, NO_POINTER, draw.randint(*FAILURES),
+                                    draw.choice((1, 1, 3, 10)))
 
 
 @kind("verbs-fail", 60)
@@ -224,7 +228,8 @@ def verbs_fail(pair: Pair, draw: random.Random) -> Done:
     guest = either(pair, draw)
     # Most of them are called once for a connection.
     function = draw.choice(VERBS[guest.name])
-    return failing_while_connecting(pair, guest, function, OUT_OF_MEMORY, draw.randint(1, 9), draw.randint(1, 2))
+    return failing_while_connecting(pair, guest, function, OUT_OF_MEMORY, draw.randint(*FAILURES),
+                                    draw.randint(1, 2))
 
 
 def failing_while_connecting(pair: Pair, guest: Guest, function: str, result: int, times: int, every: int) -> Done:
