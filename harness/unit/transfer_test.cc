@@ -47,27 +47,58 @@ Stream item(std::uint32_t head, std::uint32_t pages, std::uint32_t tail)
 	return {head, pages, tail, true};
 }
 
-/// Whether a Call and a Reply of these sizes fit thresholds of 1024 and 2048 bytes, as plan_transfer() has it too.
-bool fits(wire::Version version, std::uint32_t call, std::uint32_t reply)
+/// Thresholds of 1024 and 2048 bytes.
+Terms terms_of(wire::Version version)
 {
-	const Stream call_stream{.head = call};
-	const Stream reply_stream{.head = reply};
-	const Terms terms{version, {.call = 1024, .reply = 2048}};
-	const bool fits = proto::fits_inline(call_stream, reply_stream, terms);
-	const auto plan = plan_transfer(call_stream, {1, 1}, reply_stream, {1, 1}, terms, Reduction::allowed);
-	EXPECT_EQ(fits, plan && plan->call == CallTransfer::inline_message &&
-				plan->reply == proto::ReplyRoom::inline_message);
+	return {version, {.call = 1024, .reply = 2048}};
+}
+
+/// Whether a Reply of that size fits, as plan_transfer() has it too.
+bool reply_fits(wire::Version version, std::uint32_t size)
+{
+	const Stream reply{.head = size};
+	const bool fits = proto::reply_fits_inline(reply, terms_of(version));
+	const auto plan = plan_transfer({.head = 1}, {1, 1}, reply, {1, 1}, terms_of(version), Reduction::allowed);
+	EXPECT_EQ(fits, plan.value().reply == ReplyRoom::inline_message);
 	return fits;
 }
 
-TEST(FitsInline, IsForBothOfThem_WithTheirHeaders)
+/// Whether a Call of that size fits, beside a Reply chunk of so many segments, as plan_transfer() has it too.
+bool call_fits(wire::Version version, std::uint32_t size, std::uint32_t segments)
+{
+	const Stream call{.head = size};
+	const Stream reply{.head = segments == 0 ? 1u : 4000u};
+	const bool fits = proto::call_fits_inline(call, {0, segments}, terms_of(version));
+	const auto plan = plan_transfer(call, {1, 1}, reply, {0, segments}, terms_of(version), Reduction::allowed);
+	EXPECT_EQ(fits, plan.value().call == CallTransfer::inline_message);
+	return fits;
+}
+
+TEST(FitsInline, CountsTheHeader)
 {
 	for (const auto version : {wire::Version::one, wire::Version::two}) {
 		const std::uint32_t header = version == wire::Version::one ? 28 : 32;
-		EXPECT_TRUE(fits(version, 1024 - header, 2048 - header));
-		EXPECT_FALSE(fits(version, 1024 - header + 1, 2048 - header));
-		EXPECT_FALSE(fits(version, 1024 - header, 2048 - header + 1));
+		EXPECT_TRUE(reply_fits(version, 2048 - header));
+		EXPECT_FALSE(reply_fits(version, 2048 - header + 1));
+		EXPECT_TRUE(call_fits(version, 1024 - header, 0));
+		EXPECT_FALSE(call_fits(version, 1024 - header + 1, 0));
 	}
+}
+
+TEST(FitsInline, CountsWhatTheCallOffersItsReply)
+{
+	constexpr std::uint32_t header = 28 + 4 + 2 * 16;
+	EXPECT_TRUE(call_fits(wire::Version::one, 1024 - header, 2));
+	EXPECT_FALSE(call_fits(wire::Version::one, 1024 - header + 1, 2));
+}
+
+TEST(FitsInline, IsFalseForACall_ThatTheLargerOfTwoOffersWouldNotFitBeside)
+{
+	const Stream call{.head = 1024 - 28 - 8 - 16};
+	EXPECT_FALSE(proto::call_fits_inline(call, {1, 5}, terms_of(wire::Version::one)));
+	const auto plan = plan_transfer(call, {1, 1}, item(100, 4096, 4), {1, 5}, terms_of(wire::Version::one),
+					Reduction::allowed);
+	EXPECT_EQ(plan.value().call, CallTransfer::inline_message);
 }
 
 TEST(Stream, AsConstructed_IsEmpty)

@@ -120,13 +120,13 @@ class OutgoingCall {
 		const xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst_);
 		const proto::Stream call_stream = stream_of(call, kernel::XDRBUF_WRITE);
 		const proto::Stream reply_stream = stream_of(reply, kernel::XDRBUF_READ);
-		proto::SegmentCounts call_segments;
+		const proto::RegistrationLimits limits = endpoint_.registrations().limits();
 		proto::SegmentCounts reply_segments;
-		if (!proto::fits_inline(call_stream, reply_stream, terms_)) {
-			const proto::RegistrationLimits limits = endpoint_.registrations().limits();
-			call_segments = Runs(call).segments(limits);
+		if (!proto::reply_fits_inline(reply_stream, terms_))
 			reply_segments = Runs(reply).segments(limits);
-		}
+		proto::SegmentCounts call_segments;
+		if (!proto::call_fits_inline(call_stream, reply_segments, terms_))
+			call_segments = Runs(call).segments(limits);
 		const auto plan = proto::plan_transfer(call_stream, call_segments, reply_stream, reply_segments, terms_,
 						       reduction_for(rqst_));
 		if (!plan)
@@ -144,8 +144,7 @@ class OutgoingCall {
 
 	[[nodiscard]] verbs::Mapped advertise(verbs::Registrations &taken, verbs::Chain &chain) const
 	{
-		return request_.advertise(Runs(field::rpc_rqst::rq_snd_buf(rqst_)),
-					  Runs(field::rpc_rqst::rq_rcv_buf(rqst_)), plan_,
+		return request_.advertise(field::rpc_rqst::rq_snd_buf(rqst_), field::rpc_rqst::rq_rcv_buf(rqst_), plan_,
 					  endpoint_.registrations().limits(), taken, chain);
 	}
 

@@ -153,6 +153,8 @@ Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall
 		return judgement;
 	progress.state = State::replied;
 	request.reply = &buffer;
+	if (progress.memory == Memory::advertised && request.advertised.is_invalidated() && !invalidate(request))
+		memory_is_back(request);
 	if (const auto credits = proto::grant_of(message))
 		judgement.grant = is_error(*request.verdict) ? credits_.granted_by_error(*credits) :
 							       credits_.granted(*credits);
@@ -347,12 +349,18 @@ bool Outstanding::withdraw(Request &request) noexcept
 	rpcordma_trace_call_fenced(owner_.peer(), static_cast<u32>(xid_of(request.rqst)), request.advertised.count());
 	if (invalidate(request))
 		return true;
-	/* The peer has invalidated all. Under the lock: sweep(), and with it the end of the connection, may come at any time. */
+	memory_is_back(request);
+	return false;
+}
+
+/* The peer has invalidated all, and nobody waits for that. Under the lock: sweep(), and with it the end of the connection, may
+ * come at any time. */
+void Outstanding::memory_is_back(Request &request) noexcept
+{
 	trace_invalidated(owner_, request, "requester");
 	request.advertised.take_back(owner_.endpoint().registrations());
 	advertising_.remove(request);
-	progress.memory = Memory::none;
-	return false;
+	progress_of(request).memory = Memory::none;
 }
 
 /* Sleeps until the peer does not reach the memory: sunrpc frees it next, and has no task that could sleep. */

@@ -78,7 +78,8 @@ class Outstanding {
 		proto::Grant grant = proto::Grant::usual;
 	};
 	/* Judges a Reply by what its Call offered, and sets `verdict`. If the Reply is awaited and accepted, nobody else
-	 * touches the request from here on. Context: a completion. */
+	 * touches the request from here on, and its memory is back if the peer has invalidated all of it.
+	 * Context: a completion. */
 	[[nodiscard]] Judgement judge(Request &request, const proto::ForCall &message,
 				      verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* A Reply has come that nobody waits for. Context: a completion. */
@@ -108,6 +109,7 @@ class Outstanding {
 		return request.progress_;
 	}
 	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* What is left to do for a Request that was to be put back. */
 	enum class Left : std::uint8_t {

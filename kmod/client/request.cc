@@ -73,18 +73,19 @@ kernel::Block Request::take_large_buffer() noexcept
 	return buffer_.size() > kept_size ? std::exchange(buffer_, {}) : kernel::Block();
 }
 
-verbs::Mapped Request::advertise(const Runs &call, const Runs &reply, const proto::Plan &plan,
+verbs::Mapped Request::advertise(const xdr_buf &call, const xdr_buf &reply, const proto::Plan &plan,
 				 proto::RegistrationLimits limits, verbs::Registrations &taken,
 				 verbs::Chain &chain) noexcept
 {
-	const auto add = [&](const Runs &stream, bool is_reduced, verbs::Access access, auto offer) {
+	const auto add = [&](const xdr_buf &buffer, bool is_reduced, verbs::Access access, auto offer) {
+		const Runs stream(buffer);
 		const auto part = is_reduced ? Runs::Part::pages : Runs::Part::whole;
 		return advertised.add(stream.cursor(part), proto::Segmenter(stream.shapes(part), limits), access, taken,
 				      chain, offer);
 	};
 	if (plan.call != proto::CallTransfer::inline_message) {
 		const bool is_reduced = plan.call == proto::CallTransfer::read_chunk;
-		const wire::Position position{is_reduced ? call.shapes(Runs::Part::whole).front().length : 0};
+		const wire::Position position{is_reduced ? stream_of(call, 0).head : 0};
 		const auto mapped = add(call, is_reduced, verbs::Access::read, [&](const wire::Segment &segment) {
 			read_segments_[read_count_++] = {position, segment};
 		});

@@ -42,7 +42,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 
 	/* Registers what the plan has travel by chunks, with registrations of `taken`, and appends the work requests to
 	 * `chain`. Nothing is offered before. Where the result is not yes, `advertised` is to be taken back. Context: the send lock. */
-	[[nodiscard]] verbs::Mapped advertise(const Runs &call, const Runs &reply, const proto::Plan &plan,
+	[[nodiscard]] verbs::Mapped advertise(const xdr_buf &call, const xdr_buf &reply, const proto::Plan &plan,
 					      proto::RegistrationLimits limits, verbs::Registrations &taken,
 					      verbs::Chain &chain) noexcept;
 	/* What a Reply may refer to. */

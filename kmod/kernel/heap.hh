@@ -88,7 +88,12 @@ class Block {
 		std::swap(size_, other.size_);
 		return *this;
 	}
-	~Block() { kfree(bytes_); }
+	~Block()
+	{
+		/* Most have been moved from: those need no call. */
+		if (bytes_)
+			kfree(bytes_);
+	}
 
 	explicit operator bool() const noexcept { return bytes_ != nullptr; }
 	[[nodiscard]] std::byte *data() const noexcept { return bytes_; }

@@ -107,16 +107,25 @@ enum class PlanError : std::uint8_t {
 	return names[std::to_underlying(error)];
 }
 
-/// Whether neither Call nor Reply takes a chunk, however large the Reply becomes: then plan_transfer() asks for no segments.
-[[nodiscard]] constexpr bool fits_inline(const Stream &call, const Stream &reply, const Terms &terms) noexcept
+/// Whether the Reply takes no chunk, however large it becomes: then plan_transfer() asks for no segments of it.
+[[nodiscard]] constexpr bool reply_fits_inline(const Stream &reply, const Terms &terms) noexcept
 {
-	const std::uint64_t header = wire::header_size(terms.version, 0, 0, 0);
-	return header + call.size() <= terms.thresholds.call && header + reply.size() <= terms.thresholds.reply;
+	return wire::header_size(terms.version, 0, 0, 0) + reply.size() <= terms.thresholds.reply;
+}
+
+/// Whether the Call takes no Read chunk, whichever of its chunks the Reply is offered: then plan_transfer() asks for no
+/// segments of the Call. It may take none where this is false too.
+[[nodiscard]] constexpr bool call_fits_inline(const Stream &call, SegmentCounts reply_segments,
+					      const Terms &terms) noexcept
+{
+	return wire::header_size(terms.version, 0, reply_segments.pages, reply_segments.whole) + call.size() <=
+	       terms.thresholds.call;
 }
 
 /// Chooses the transfers of one transaction. Inline is preferred, then reduction, then a long message; the header's
 /// exact size for the segments at hand is taken into account.
-/// `reply` says the largest Reply that can come. Where both fit inline, the numbers of segments may be left zero.
+/// `reply` says the largest Reply that can come. The numbers of segments of what fits inline may be left zero: see
+/// reply_fits_inline() and call_fits_inline().
 [[nodiscard]] std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments,
 							   const Stream &reply, SegmentCounts reply_segments,
 							   const Terms &terms, Reduction reduction) noexcept;

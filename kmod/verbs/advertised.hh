@@ -38,6 +38,13 @@ class Advertised {
 	/* Notes what the peer has invalidated with the message in `buffer`. Return: false where the handle is none of
 	 * these, so that some other RPC may have lost memory (RFC 8797, 4.1). */
 	[[nodiscard]] bool mark_invalidated(const ReceiveBuffer &buffer) noexcept;
+	/* Whether the peer has invalidated all. */
+	[[nodiscard]] bool is_invalidated() noexcept
+	{
+		bool all = true;
+		registrations_.for_each([&](const Registration &registration) { all &= registration.invalidated; });
+		return all;
+	}
 	/* Posts the invalidation of what the peer has not invalidated; room for all was reserved. `signal` completes when
 	 * that is done. Return: how many are posted, none where the peer has invalidated all; nothing where the connection
 	 * is being closed: then the memory is to be taken back once the queue pair is drained. */
