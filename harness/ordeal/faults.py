@@ -12,7 +12,7 @@ from lab.conformance import PEER_MOUNT_PORT, PEER_PORT, hostile_case_names
 from lab.errors import CommandFailed, LabError
 from lab.guest import Guest
 from lab.module import guest_module
-from lab.nfs import PORT, script
+from lab.nfs import PORT, Mount, script
 from lab.pair import Pair
 from lab.peer import Peer
 from workloads import QUEUE_PAIR_FATAL, guest_python
@@ -210,6 +210,77 @@ def module_reloaded(pair: Pair, _draw: random.Random) -> Done:
     pair.unload_server_transport()
     pair.load_server_transport()
     return Done("the server's module unloaded and loaded")
+
+
+# What the server exports: an export of its own, which another mount of the client's has by NFS 3.
+
+EXPORT_THE_SMALL = ("exportfs -o rw,no_root_squash,insecure,no_subtree_check,sec=sys,fsid=9 '*:/srv/nfs/small' && "
+                    "exportfs -f")
+WITHDRAW_THE_SMALL = "exportfs -u '*:/srv/nfs/small' && exportfs -f"
+# Of direct writes and reads.
+BLOCK = 64 << 10
+
+
+@contextmanager
+def small_export(pair: Pair, mebibytes: int) -> Iterator[None]:
+    """An export "small" of so many MiB, which holds a file."""
+    pair.server.run(f"mkdir /srv/nfs/small && mount -t tmpfs -o size={mebibytes}M tmpfs /srv/nfs/small && "
+                    f"head -c {BLOCK} /dev/urandom >/srv/nfs/small/file && {EXPORT_THE_SMALL}")
+    yield
+    pair.server.run(WITHDRAW_THE_SMALL)
+    # nfsd lets go of files that it has open when it likes.
+    eventually(pair.server, "umount /srv/nfs/small", PATIENCE)
+    pair.server.run("rmdir /srv/nfs/small")
+
+
+def mount_the_small(pair: Pair) -> Mount:
+    """The client's mount of it."""
+    return pair.mount("3", export="small", path="/mnt-small", options="nolock")
+
+
+def assert_same(pair: Pair, name: str) -> None:
+    """A file of it is at the client what it is at the server."""
+    there = pair.client.output(f"dd if=/mnt-small/{name} bs={BLOCK} iflag=direct status=none | cksum", PATIENCE)
+    if there != pair.server.output(f"cksum </srv/nfs/small/{name}"):
+        raise LabError(f"the client does not see in {name} what the server has")
+
+
+@kind("disk-full", 60)
+def disk_full(pair: Pair, draw: random.Random) -> Done:
+    """A user fills the server's disk, is told so, has what there was room for, and makes room again."""
+    mebibytes = draw.randint(2, 16)
+    with small_export(pair, mebibytes):
+        mount = mount_the_small(pair)
+        filled = pair.client.run(f"dd if=/dev/urandom of=/mnt-small/filled bs={BLOCK} oflag=direct", PATIENCE,
+                                 check=False)
+        if "No space left on device" not in filled.stdout:
+            raise LabError(f"{mebibytes} MiB are never full: {filled.stdout}")
+        assert_same(pair, "filled")
+        pair.client.run(f"rm /mnt-small/filled && dd if=/dev/urandom of=/mnt-small/file bs={BLOCK} count=8 "
+                        "oflag=direct", PATIENCE)
+        assert_same(pair, "file")
+        mount.unmount()
+    return Done(f"a disk of {mebibytes} MiB full")
+
+
+@kind("export-withdrawn", 60)
+def export_withdrawn(pair: Pair, _draw: random.Random) -> Done:
+    """The server withdraws an export that a user reads, and exports it again."""
+    with small_export(pair, 2):
+        mount = mount_the_small(pair)
+        reading = pair.client.spawn(f"while dd if=/mnt-small/file of=/dev/null bs={BLOCK} iflag=direct status=none; "
+                                    "do echo read; done")
+        reading.expect("read\n", PATIENCE)
+        pair.server.run(WITHDRAW_THE_SMALL)
+        told = reading.wait(PATIENCE).stdout.splitlines()[-1]
+        if "Stale file handle" not in told:
+            raise LabError(f"who reads from an export that is withdrawn is told: {told}")
+        mount.unmount()
+        pair.server.run(EXPORT_THE_SMALL)
+        mount = mount_the_small(pair)
+        assert_same(pair, "file")
+        mount.unmount()
+    return Done("an export withdrawn under a reader")
 
 
 # Memory, and verbs that fail
