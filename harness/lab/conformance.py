@@ -32,8 +32,6 @@ SLOTS = 16
 PATIENCE = 20
 # Of the cases for one side, which take four minutes at most on a machine with little else to do.
 SUITE_SECONDS = 1200
-# How many times as long the test kernel may take.
-SLOW = 3
 BEFORE = "before the first case"
 # What a hostile requester sends.
 HOSTILE = ("access-read-only-*", "call-cut-*", "chunks-that-*", "credits-many", "disconnect-*", "error-*",
@@ -100,7 +98,7 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     """
     guest = solo.guest
     begin = len(guest.kernel_log)
-    slow = SLOW if guest.kernel.is_test else 1
+    slow = guest.kernel.slowness
     results = f"/tmp/{side}.json"
     # What others may do, and ours does not, would be a change.
     strict = ["--strict"] if solo.transport == OURS else []

@@ -126,6 +126,8 @@ class Guest:
         self.kernel_log: list[KernelMessage] = []
         # What is no complaint, though KASAN reported it; lockdep is off since.
         self.excused: list[KernelMessage] = []
+        # How many times as long everything may take.
+        self.slowness = 1
         self._complaints_seen = 0
         self._marks = 0
         self._processes: dict[int, Process] = {}
@@ -346,6 +348,7 @@ class Guest:
     def wait_for(self, condition: Callable[[], bool], timeout: float, what: str,
                  or_death: bool = False) -> None:
         """Waits until a condition holds that messages from the guest can change."""
+        timeout *= self.slowness
         with self._changed:
             happened = self._changed.wait_for(lambda: condition() or not self._alive, timeout)
             if happened and (condition() or or_death):

@@ -16,6 +16,7 @@ from lab.run import EVERY_CELL, FULL
 from lab.system import NATIVE, RELEASE, directory_of, guest_root
 
 # Of the test kernel that tests take which do not say another.
+SLOWNESS_OF_TEST_KERNELS = 3
 TEST_FLAVOUR = os.environ.get("RPCORDMA_TEST_FLAVOUR", "debug")
 # What the initramfs needs to find the root file system: the rest is loaded from there.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
@@ -112,6 +113,11 @@ class Kernel:
         if flavour != "kcsan":
             options += ["kasan_multi_shot", *(["pci=noacpi"] if architecture == "amd64" else [])]
         return " ".join(options)
+
+    @property
+    def slowness(self) -> int:
+        """How many times as long as with a usual kernel everything may take."""
+        return SLOWNESS_OF_TEST_KERNELS if self.is_test else 1
 
     @property
     def headers(self) -> Path:

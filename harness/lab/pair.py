@@ -17,7 +17,10 @@ STOP_SECONDS = 120
 
 
 class Pair(Machines):
-    """A server and a client. Each has a transport: the stock module or ours."""
+    """A server and a client. Each has a transport: the stock module or ours.
+
+    A server with the test kernel, which has no file systems for disks, exports "tmpfs" only.
+    """
 
     SERVER_ADDRESS = "10.9.0.1"
     SERVER_ADDRESS_6 = "fd09::1"
@@ -31,10 +34,13 @@ class Pair(Machines):
         self.server_transport = server_transport
         self._directory = Path(tempfile.mkdtemp(prefix="rpcordma-lab-"))
         self.server = Guest("server", server_kernel, logs, Hardware(
-            memory=memory, disks=make_disks(self._directory), network=self._network("server", "client", 1),
+            memory=memory, disks=[] if server_kernel.is_test else make_disks(self._directory),
+            network=self._network("server", "client", 1),
             console_on_terminal=terminal == "server"))
         self.client = Guest("client", client_kernel, logs, Hardware(
             memory=memory, network=self._network("client", "server", 2), console_on_terminal=terminal == "client"))
+        for guest in self.guests:
+            guest.slowness = guest.kernel.slowness
         # What each machine has loaded now: nothing, or its transport.
         self._loaded: dict[Guest, str | None] = {self.server: None, self.client: None}
         # What a machine that is booted runs before it serves or mounts anything, where somebody wants that.
@@ -137,7 +143,8 @@ class Pair(Machines):
 
     def _set_up_command(self, guest: Guest) -> str:
         if guest is self.server:
-            number, transport, role = "1", self.server_transport, ("nfs-server", "start")
+            exports = [] if guest.hardware.disks else ["diskless"]
+            number, transport, role = "1", self.server_transport, ("nfs-server", "start", *exports)
         else:
             number, transport, role = "2", self.client_transport, ("nfs-client",)
         self._loaded[guest] = transport

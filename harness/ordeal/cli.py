@@ -16,8 +16,8 @@ from lab.paths import LOGS
 from lab.peer import build_peer
 from ordeal import record as records
 from ordeal.faults import KINDS, listed
-from ordeal.run import Run, blocked_tasks, new_record
-from ordeal.schedule import EXPORTS, KERNELS, NFS_VERSIONS, PROTOCOLS, Cell
+from ordeal.run import Run, blocked_tasks, new_record, possible_kinds
+from ordeal.schedule import EXPORTS, FLAVOURS, KERNELS, NFS_VERSIONS, PROTOCOLS, STOCK, TMPFS, Cell
 
 # A run is short enough that what has been done is in the log before anything can be lost.
 RUN_MINUTES = 8.0
@@ -49,7 +49,10 @@ def arguments_of(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--client", choices=KERNELS, help="the client's kernel")
     parser.add_argument("--nfs", choices=NFS_VERSIONS, help="the NFS version")
     parser.add_argument("--protocol", choices=PROTOCOLS, help="the highest version of RPC-over-RDMA")
-    parser.add_argument("--export", choices=EXPORTS, help="the file system")
+    parser.add_argument("--export", choices=(*EXPORTS, TMPFS), help="the file system")
+    parser.add_argument("--flavour", choices=FLAVOURS, default=STOCK,
+                        help="Debian's kernels (stock), or test kernels that scripts/test-kernel has built of their "
+                        "sources, which are slow: with KASAN, lockdep, kmemleak and others (debug), or KCSAN (kcsan)")
     parser.add_argument("--faults", type=kinds_of, default=[], metavar="KIND,...", help="only these: see --list")
     parser.add_argument("--no-log", action="store_true", help="adds no line to the log in Documentation/ordeal")
     parser.add_argument("--list", action="store_true", help="the kinds of faults, and how soon the load must go on")
@@ -127,18 +130,23 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
 
     logs = LOGS / f"ordeal-{time.strftime('%Y%m%d-%H%M%S')}-seed{record.seed}"
     say(f"{record.cell}; {minutes:.1f} minutes of faults; logs in {logs}")
-    server, client = Kernel.find(record.cell.server), Kernel.find(record.cell.client)
+    server, client = kernel_of(record.cell, record.cell.server), kernel_of(record.cell, record.cell.client)
     for kernel in {server, client}:
         build_module(kernel)
     build_peer()
     with Pair(server, client, logs, OURS, OURS) as pair:
         try:
-            Run(pair, record, say).endure(minutes * 60, arguments.faults)
+            Run(pair, record, say).endure(minutes * 60, arguments.faults or possible_kinds(record.cell))
         except (LabError, AssertionError):
             tell_failure(record, logs, blocked_tasks(pair), arguments)
     say(f"{record.outcome.splitlines()[0]}; all of it in {record.write()}")
     if not arguments.no_log:
         records.append(record)
+
+
+def kernel_of(cell: Cell, series: str) -> Kernel:
+    """A guest's kernel."""
+    return Kernel.find(series) if cell.flavour == STOCK else Kernel.test(cell.flavour, series)
 
 
 def tell_failure(record: records.Record, logs: Path, blocked: str, arguments: argparse.Namespace) -> None:

@@ -3,13 +3,14 @@
 
 import json
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lab.paths import CHECKOUT
-from ordeal.schedule import Cell
+from ordeal.schedule import STOCK, Cell
 
 # Everything of each run, and a line for each in the repository.
 RECORDS = CHECKOUT / "build" / "ordeal"
@@ -112,8 +113,11 @@ def commit_under_test() -> str:
 def summary(lines: Sequence[Line]) -> str:
     """All runs of the log together: hours, outcomes, and each kind of fault."""
     passed = [line for line in lines if line["outcome"] == PASSED]
-    hours = sum(line["minutes"] for line in passed) / 60
-    shown = [f"{len(lines)} runs, {len(passed)} passed; {hours:.1f} hours in those that passed",
+    hours: Counter[str] = Counter()
+    for line in passed:
+        hours[line.get("flavour", STOCK)] += line["minutes"] / 60
+    in_all = ", ".join(f"{hours[flavour]:.1f} with {flavour} kernels" for flavour in sorted(hours, reverse=True))
+    shown = [f"{len(lines)} runs, {len(passed)} passed; hours in those that passed: {in_all or 'none'}",
              f"seeds that passed: {' '.join(str(line['seed']) for line in passed) or 'none'}", "",
              f"{'kind of fault':20} {'faults':>7} {'events':>7} {'longest stall':>14}"]
     for name in sorted({name for line in passed for name in line["faults"]}):
@@ -126,7 +130,8 @@ def summary(lines: Sequence[Line]) -> str:
 
 def described(line: Line) -> str:
     """A run of the log in two lines: where and what, and the memory over time."""
-    cell = Cell(line["server"], line["client"], line["nfs"], line["protocol"], line["export"])
+    cell = Cell(line["server"], line["client"], line["nfs"], line["protocol"], line["export"],
+                line.get("flavour", STOCK))
     client, server = zip(*line["memory"]) if line["memory"] else ((), ())
     rates = " to ".join(f"{rate['calls']:.0f}" for rate in line["throughput"])
     return (f"{line['time']} {line['commit']} seed {line['seed']}, {line['minutes']} minutes: {line['outcome']}\n"

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from expectations import OFFERED, connections, live_objects, mounted, rdma_resources, wait_for_resources
 from lab import Guest, Mount, Pair
+from lab.detectors import dma_errors, forget_leaks, leaks
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.machines import complaints_of
 from ordeal.faults import KINDS, THREADS, clean_up, preparation
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
-from ordeal.schedule import Cell, Fault, faults
+from ordeal.schedule import STOCK, TMPFS, Cell, Fault, faults
 from workloads import guest_python, revive_device
 
 # What the first part of the load may take to begin, and what it may take without a fault.
@@ -31,6 +32,11 @@ NOTICED_SECONDS = 90
 # Nobody else is this user, or one after it.
 FIRST_USER = 20000
 LOCK_SECONDS = 60
+# The flavour of the test kernel that also looks for leaks and for errors of DMA.
+WITH_KMEMLEAK = "debug"
+# What the test kernels leave out.
+NEED_NETEM = ("impaired-network", "blackout")
+NEEDS_DISKS = "server-crashed"
 
 Say = Callable[[str], None]
 
@@ -51,6 +57,12 @@ class Idle:
                    {guest.name: available(guest, "sync; echo 3 >/proc/sys/vm/drop_caches; ") for guest in pair.guests})
 
 
+def possible_kinds(cell: Cell) -> list[str]:
+    """The kinds of faults that can be had there."""
+    left_out = {*(() if cell.flavour == STOCK else NEED_NETEM), *((NEEDS_DISKS,) if cell.export == TMPFS else ())}
+    return [kind for kind in KINDS if kind not in left_out]
+
+
 class Run:
     """A run, in a pair of guests that are up and have nothing mounted."""
 
@@ -59,14 +71,14 @@ class Run:
         self.record = record
         self.say = say
 
-    def endure(self, seconds: float, kinds: Sequence[str] = (), least: int = 1) -> None:
+    def endure(self, seconds: float, kinds: Sequence[str], least: int = 1) -> None:
         """Does all of it, with as many faults as there is time for, but at least so many; the record has the outcome.
 
         Raises what ended a run that did not pass.
         """
         begin = time.monotonic()
         try:
-            self._endure(begin + seconds, kinds or list(KINDS), least)
+            self._endure(begin + seconds, kinds, least)
             self.record.outcome = PASSED
         except (LabError, AssertionError) as error:
             self.record.outcome = f"failed: {error}"
@@ -77,6 +89,8 @@ class Run:
     def _endure(self, end: float, kinds: Sequence[str], least: int) -> None:
         pair, cell = self.pair, self.record.cell
         with highest_protocol(pair.client, cell.protocol), prepared(pair):
+            for guest in pair.guests:
+                forget_leaks(guest)
             idle = Idle.of(pair)
             self._look_at_memory()
             with mounted(pair, cell.nfs, export=cell.export) as mount:
@@ -152,10 +166,14 @@ class Run:
         if load.held is None:
             return
         command = guest_python("lock.py", "try", f"/srv/nfs/{self.record.cell.export}/lock")
-        deadline = time.monotonic() + LOCK_SECONDS
+        deadline = self._deadline(LOCK_SECONDS)
         # Who reclaims it after the server was away does so when it can; that can only be looked at.
         while self.pair.server.output(command) != "busy\n":
             assert time.monotonic() < deadline, "the server does not know of the client's lock any more"
+
+    def _deadline(self, seconds: float) -> float:
+        """The end of a wait of so long from now, by time.monotonic(), with kernels that are not slow."""
+        return time.monotonic() + seconds * self.pair.server.slowness
 
     def _is_quiet(self, mark: str) -> None:
         complaints = [line for guest in self.pair.guests for line in complaints_of(guest, mark)]
@@ -203,7 +221,7 @@ class Run:
             return max(connections(self.pair.server) - connections(self.pair.client), 0)
 
         self.record.orphans = orphans()
-        deadline = time.monotonic() + NOTICED_SECONDS
+        deadline = self._deadline(NOTICED_SECONDS)
         while (left := orphans()) > 0:
             assert time.monotonic() < deadline, f"{left} connections of the server have no other end"
 
@@ -211,16 +229,21 @@ class Run:
         """Objects of the module and of the device and memory are as they were; the modules can be unloaded."""
         self.pair.server.run(f"echo {THREADS} >/proc/fs/nfsd/threads")
         for guest in self.pair.guests:
-            wait_for_resources(guest, idle.resources[guest.name], LEFT_SECONDS)  # type: ignore[arg-type]
-        deadline = time.monotonic() + LEFT_SECONDS
+            wait_for_resources(guest, idle.resources[guest.name],  # type: ignore[arg-type]
+                               LEFT_SECONDS * guest.slowness)
+        deadline = self._deadline(LEFT_SECONDS)
         while (now := Idle.of(self.pair)).objects != idle.objects:
             assert time.monotonic() < deadline, f"objects: {now.objects}, at the begin {idle.objects}"
         for name, memory in idle.memory.items():
-            assert now.memory[name] > memory - KEPT_MEMORY, (
+            # Detectors keep memory of their own.
+            assert self.record.cell.flavour != STOCK or now.memory[name] > memory - KEPT_MEMORY, (
                 f"{now.memory[name]} MiB are available in the {name}, {memory} at the begin")
         self._look_at_memory()
         self.pair.unload_client_transport()
         self.pair.unload_server_transport()
+        if self.record.cell.flavour == WITH_KMEMLEAK:
+            found = [line for guest in self.pair.guests for line in (*leaks(guest), *dma_errors(guest))]
+            assert not found, "\n".join(found)
         self._is_quiet("the end")
         self.pair.load_client_transport()
         self.pair.load_server_transport()

@@ -9,6 +9,11 @@ KERNELS = ("6.12", "7.3")
 NFS_VERSIONS = ("3", "4.0", "4.1", "4.2")
 PROTOCOLS = ("1", "2")
 EXPORTS = ("ext4", "xfs")
+# Not on a disk: it is gone when the server is. The test kernel has no other.
+TMPFS = "tmpfs"
+# Debian's kernels, and the test kernels of scripts/test-kernel, with detectors.
+STOCK = "stock"
+FLAVOURS = (STOCK, "debug", "kcsan")
 
 
 @dataclass(frozen=True)
@@ -21,14 +26,20 @@ class Cell:
     # Of RPC-over-RDMA.
     protocol: str
     export: str
+    # Of both kernels.
+    flavour: str = STOCK
 
     @classmethod
     def of(cls, seed: int, **fixed: str | None) -> "Cell":
-        """What the seed chooses, but for what is fixed; that changes nothing else that the seed chooses."""
+        """What the seed chooses, but for what is fixed; that changes nothing else that the seed chooses.
+
+        It chooses Debian's kernels.
+        """
         draw = random.Random(f"cell {seed}")
         drawn = cls(draw.choice(KERNELS), draw.choice(KERNELS), draw.choice(NFS_VERSIONS), draw.choice(PROTOCOLS),
                     draw.choice(EXPORTS))
-        return replace(drawn, **{name: value for name, value in fixed.items() if value is not None})
+        cell = replace(drawn, **{name: value for name, value in fixed.items() if value is not None})
+        return cell if cell.flavour == STOCK else replace(cell, export=TMPFS)
 
     def options(self) -> str:
         """The options of scripts/ordeal that fix all of it."""
@@ -36,7 +47,7 @@ class Cell:
 
     def __str__(self) -> str:
         return (f"client {self.client}, server {self.server}, NFS {self.nfs}, RPC-over-RDMA version {self.protocol}, "
-                f"{self.export}")
+                f"{self.export}{'' if self.flavour == STOCK else f', test kernels ({self.flavour})'}")
 
 
 @dataclass(frozen=True)
