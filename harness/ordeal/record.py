@@ -71,8 +71,10 @@ class Record:
         for fault in self.faults:
             kinds.setdefault(fault.kind, []).append(fault.stall)
         counts = {name: sum(fault.count for fault in self.faults if fault.kind == name) for name in kinds}
+        # Where the checkout was says nothing to others.
+        outcome = self.outcome.splitlines()[0].replace(f"{CHECKOUT}/", "")
         return {"time": self.time, "commit": self.commit, "seed": self.seed, **asdict(self.cell),
-                "minutes": round(self.minutes, 1), "outcome": self.outcome.splitlines()[0],
+                "minutes": round(self.minutes, 1), "outcome": outcome,
                 "faults": {name: [len(stalls), counts[name], round(max(stalls), 1)]
                            for name, stalls in sorted(kinds.items())},
                 "revived": self.revived, "orphans": self.orphans, **self.work, "throughput": self.throughput,
