@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from ordeal.cli import arguments_of, begin_of
 from ordeal.faults import KINDS
 from ordeal.load import ENOUGH, Worker, longest_gap
 from ordeal.record import Happened, Record
+from ordeal.run import possible_kinds
 from ordeal.schedule import Cell, faults
 
 CELL = Cell("6.12", "7.3", "4.2", "2", "xfs")
@@ -61,6 +63,17 @@ def test_seeds_reach_every_kernel_and_version() -> None:
                                                               for other in ("6.12", "7.3")}
     assert {(cell.nfs, cell.protocol) for cell in cells} == {(nfs, protocol) for nfs in ("3", "4.0", "4.1", "4.2")
                                                              for protocol in ("1", "2")}
+
+
+def test_test_kernels_have_what_they_can() -> None:
+    """No disk, and no netem; all else is as the seed chooses it. Any cell has most kinds."""
+    for seed in range(20):
+        stock, sanitized = Cell.of(seed), Cell.of(seed, flavour="debug")
+        assert replace(sanitized, flavour=stock.flavour, export=stock.export) == stock
+        assert sanitized.export == "tmpfs" and "debug" in str(sanitized)
+        assert set(possible_kinds(stock)) == KINDS.keys()
+        assert KINDS.keys() - possible_kinds(sanitized) == {"impaired-network", "blackout", "server-crashed"}
+        assert KINDS.keys() - possible_kinds(Cell.of(seed, export="tmpfs")) == {"server-crashed"}
 
 
 def test_the_limits_are_written_down() -> None:
@@ -174,6 +187,13 @@ def a_record(seed: int, outcome: str = records.PASSED, minutes: float = 8.0) -> 
         memory=[(90, 500, 600)])
 
 
+def test_the_log_does_not_say_where_the_checkout_was(tmp_path: Path) -> None:
+    """Commands that fail have its path."""
+    log = tmp_path / "log.jsonl"
+    records.append(a_record(1, f"failed: '{CHECKOUT}/scripts/x' ended with status 1"), log)
+    assert records.read(log)[0]["outcome"] == "failed: 'scripts/x' ended with status 1"
+
+
 def test_the_log_keeps_counts_and_longest_stalls(tmp_path: Path) -> None:
     """Of each kind the faults, what they were about, and the longest stall."""
     log = tmp_path / "log.jsonl"
@@ -189,12 +209,17 @@ def test_the_log_keeps_counts_and_longest_stalls(tmp_path: Path) -> None:
 def test_hours_and_faults_of_runs_that_passed_are_added_up(tmp_path: Path) -> None:
     """Those that failed are shown, and count for nothing."""
     log = tmp_path / "log.jsonl"
-    for record in (a_record(1, minutes=30.0), a_record(2, minutes=60.0), a_record(3, "failed: it hangs")):
+    sanitized = replace(a_record(4, minutes=12.0), cell=Cell.of(4, flavour="debug"))
+    for record in (a_record(1, minutes=30.0), a_record(2, minutes=60.0), a_record(3, "failed: it hangs"), sanitized):
         records.append(record, log)
-    shown = records.summary(records.read(log))
-    assert "3 runs, 2 passed; 1.5 hours" in shown
-    assert "seeds that passed: 1 2\n" in shown
-    assert re.search(r"client-disconnect +4 +14 +1.5 s", shown)
+    lines = records.read(log)
+    # As lines were before there was a choice.
+    del lines[0]["flavour"]
+    shown = records.summary(lines)
+    assert ("4 runs, 3 passed; hours in those that passed: 1.5 with stock kernels, 0.2 with debug kernels"
+            in shown.splitlines())
+    assert "seeds that passed: 1 2 4\n" in shown
+    assert re.search(r"client-disconnect +6 +21 +1.5 s", shown)
     assert "failed: it hangs" in shown
 
 
