@@ -249,7 +249,7 @@ def assert_same(pair: Pair, name: str) -> None:
 @kind("disk-full", 60)
 def disk_full(pair: Pair, draw: random.Random) -> Done:
     """A user fills the server's disk, is told so, has what there was room for, and makes room again."""
-    mebibytes = draw.randint(2, 16)
+    mebibytes = draw.randint(1, 4)
     with small_export(pair, mebibytes):
         mount = mount_the_small(pair)
         filled = pair.client.run(f"dd if=/dev/urandom of=/mnt-small/filled bs={BLOCK} oflag=direct", PATIENCE,
