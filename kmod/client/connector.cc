@@ -39,7 +39,7 @@ Connector::Connector(Transport &owner, const sockaddr *source, std::size_t sourc
 {
 	if (source)
 		__builtin_memcpy(wanted_source_.get(), source, source_length);
-	rpcordma_delayed_work_init(work_.get(), [](work_struct *work) {
+	rpcordma_delayed_work_init(work_.get(), RPCORDMA_WORK_CONNECTOR, [](work_struct *work) {
 		kernel::owner_of(&Connector::work_, rpcordma_delayed_work_of(work))->attempt();
 	});
 }

@@ -58,7 +58,7 @@ void Negotiator::forget_all() noexcept
 Negotiator::Negotiator(Transport &owner) noexcept
 	: owner_(owner)
 {
-	rpcordma_delayed_work_init(patience_.get(), [](work_struct *work) {
+	rpcordma_delayed_work_init(patience_.get(), RPCORDMA_WORK_NEGOTIATOR, [](work_struct *work) {
 		kernel::owner_of(&Negotiator::patience_, rpcordma_delayed_work_of(work))->expired();
 	});
 }

@@ -39,6 +39,29 @@ void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind)
 	lockdep_set_class_and_name(lock, &lock_keys[kind], lock_names[kind]);
 }
 
+/* The same of works. */
+static const char *const work_names[RPCORDMA_WORKS] = {
+	[RPCORDMA_WORK_CONNECTION] = "Connection's work", [RPCORDMA_WORK_CONNECTOR] = "Connector's work",
+	[RPCORDMA_WORK_ENDPOINT] = "Endpoint's work",	  [RPCORDMA_WORK_LISTENER] = "Listener's work",
+	[RPCORDMA_WORK_NEGOTIATOR] = "Negotiator's work", [RPCORDMA_WORK_POSTINGS] = "Postings' work",
+	[RPCORDMA_WORK_QUEUES] = "Queues' work",	  [RPCORDMA_WORK_REGISTRATION_POOL] = "RegistrationPool's work",
+};
+
+static struct lock_class_key work_keys[RPCORDMA_WORKS];
+
+void rpcordma_work_init(struct work_struct *work, enum rpcordma_work kind, void (*function)(struct work_struct *work))
+{
+	INIT_WORK(work, function);
+	lockdep_init_map(&work->lockdep_map, work_names[kind], &work_keys[kind], 0);
+}
+
+void rpcordma_delayed_work_init(struct delayed_work *work, enum rpcordma_work kind,
+				void (*function)(struct work_struct *work))
+{
+	INIT_DELAYED_WORK(work, function);
+	lockdep_init_map(&work->work.lockdep_map, work_names[kind], &work_keys[kind], 0);
+}
+
 bool rpcordma_queue_work(struct work_struct *work)
 {
 	return queue_work(queue, work);

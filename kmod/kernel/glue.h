@@ -83,6 +83,23 @@ enum rpcordma_lock {
 };
 
 void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind);
+
+/* Lockdep tells these kinds of works from each other: one may wait for one of another kind, and not of its own. */
+enum rpcordma_work {
+	RPCORDMA_WORK_CONNECTION,
+	RPCORDMA_WORK_CONNECTOR,
+	RPCORDMA_WORK_ENDPOINT,
+	RPCORDMA_WORK_LISTENER,
+	RPCORDMA_WORK_NEGOTIATOR,
+	RPCORDMA_WORK_POSTINGS,
+	RPCORDMA_WORK_QUEUES,
+	RPCORDMA_WORK_REGISTRATION_POOL,
+	RPCORDMA_WORKS,
+};
+
+void rpcordma_work_init(struct work_struct *work, enum rpcordma_work kind, void (*function)(struct work_struct *work));
+void rpcordma_delayed_work_init(struct delayed_work *work, enum rpcordma_work kind,
+				void (*function)(struct work_struct *work));
 /* Queues on the module's workqueue, which makes progress under memory pressure. */
 bool rpcordma_queue_work(struct work_struct *work);
 bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies);

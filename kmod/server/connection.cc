@@ -16,7 +16,7 @@ Connection::Connection(svc_xprt *listener) noexcept
 	: verbs::ObservedConnection(field::svc_xprt::xpt_net(listener), RPCORDMA_ROLE_RESPONDER)
 {
 	rpcordma_svc_init_connection(xprt(), listener);
-	rpcordma_work_init(ending_.get(), [](work_struct *work) {
+	rpcordma_work_init(ending_.get(), RPCORDMA_WORK_CONNECTION, [](work_struct *work) {
 		Connection &connection = *kernel::owner_of(&Connection::ending_, work);
 		connection.end();
 		/* May be the last one. */

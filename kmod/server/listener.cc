@@ -25,7 +25,7 @@ Listener::Listener(svc_xprt_class *xprt_class, svc_serv *server, net *network, c
 {
 	rpcordma_svc_init_listener(xprt(), xprt_class, network, server);
 	rpcordma_address_copy(address_.get(), address);
-	rpcordma_delayed_work_init(again_.get(), [](work_struct *work) {
+	rpcordma_delayed_work_init(again_.get(), RPCORDMA_WORK_LISTENER, [](work_struct *work) {
 		kernel::owner_of(&Listener::again_, rpcordma_delayed_work_of(work))->listen_again();
 	});
 }

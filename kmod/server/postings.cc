@@ -26,7 +26,7 @@ void remember_failure(const verbs::Posting &posting) noexcept
 Postings::Postings(Connection &connection) noexcept
 	: connection_(connection)
 {
-	rpcordma_delayed_work_init(looks_.get(), [](work_struct *work) {
+	rpcordma_delayed_work_init(looks_.get(), RPCORDMA_WORK_POSTINGS, [](work_struct *work) {
 		kernel::owner_of(&Postings::looks_, rpcordma_delayed_work_of(work))->look();
 	});
 }

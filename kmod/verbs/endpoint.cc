@@ -59,7 +59,7 @@ ConnectOutcome cannot_use(ib_device *device, Lack lack) noexcept
 Endpoint::Endpoint(User &user) noexcept
 	: user_(user)
 {
-	rpcordma_delayed_work_init(looking_.get(), [](work_struct *work) {
+	rpcordma_delayed_work_init(looking_.get(), RPCORDMA_WORK_ENDPOINT, [](work_struct *work) {
 		kernel::owner_of(&Endpoint::looking_, rpcordma_delayed_work_of(work))->look();
 	});
 }

@@ -29,7 +29,7 @@ bool is_fatal(unsigned int event) noexcept
 Queues::Queues(QueueUser &user) noexcept
 	: user_(user)
 {
-	rpcordma_work_init(error_work_.get(), [](work_struct *work) {
+	rpcordma_work_init(error_work_.get(), RPCORDMA_WORK_QUEUES, [](work_struct *work) {
 		Queues &queues = *kernel::owner_of(&Queues::error_work_, work);
 		queues.user_.failed("queue pair", rpcordma_queue_pair_event_name(queues.error_.read()));
 	});

@@ -125,7 +125,7 @@ RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queu
 	, limits_(limits_of(device))
 	, most_(most)
 {
-	rpcordma_work_init(growth_.get(),
+	rpcordma_work_init(growth_.get(), RPCORDMA_WORK_REGISTRATION_POOL,
 			   [](work_struct *work) { kernel::owner_of(&RegistrationPool::growth_, work)->grow(); });
 }
 
