@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Clients that take no Reply: each connects without a Receive, asks to have Sends tried for ever, calls NULL, then READs that go
- * to many segments each, and waits until the connection ends. Then it does so again, until it is killed.
+ * Clients that cost a server more than they should: each connects, does something, and then does so again, until it is killed.
  *
- *     jam ADDRESS PORT FILE COUNT
+ *     jam replies ADDRESS PORT COUNT FILE
+ *                      connects without a Receive, asks to have Sends tried for ever, calls NULL, then READs that go to many
+ *                      segments each, and waits until the connection ends. FILE is below the server's export "tmpfs"
+ *     jam reads ADDRESS PORT COUNT
+ *                      sends Calls that the server has to read, and waits until the connection ends. That no answer to an
+ *                      RDMA Read arrives is for others to see to
+ *     jam connections ADDRESS PORT COUNT
+ *                      calls NULL, waits for the Reply, and disconnects
  *
- * FILE is below the server's export "tmpfs". Says "N jams" when each of COUNT has sent its Calls for the first time.
+ * Says "N jams" when each of COUNT has had a connection.
  */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -21,16 +27,20 @@
 
 #define INLINE_THRESHOLD 4096
 #define READS 15
+/* With the NULL. */
+#define CALLS (1 + READS)
 #define SEGMENTS 200
 #define SEGMENT_SIZE 256
 #define CREDITS 64
+#define RDMA_MSG 0
+#define RDMA_NOMSG 1
 
 struct message {
 	uint32_t words[INLINE_THRESHOLD / 4];
 	size_t count;
 };
 
-static char calls[1 + READS][INLINE_THRESHOLD], room[SEGMENTS * SEGMENT_SIZE];
+static char calls[CALLS][INLINE_THRESHOLD], room[SEGMENTS * SEGMENT_SIZE];
 
 static void put(struct message *message, uint32_t word)
 {
@@ -53,26 +63,47 @@ static void put_name(struct message *message, const char *name)
 	message->count += (length + 3) / 4;
 }
 
+static void put_segment(struct message *message, const struct ibv_mr *memory, size_t begin, size_t length)
+{
+	uint64_t offset = (uintptr_t)room + begin;
+
+	put(message, memory->rkey);
+	put(message, length);
+	put(message, offset >> 32);
+	put(message, offset);
+}
+
+/* RFC 8166, 4.1. */
+static void put_head(struct message *message, uint32_t xid, uint32_t type)
+{
+	message->count = 0;
+	put(message, xid);
+	put(message, 1);
+	put(message, CREDITS);
+	put(message, type);
+}
+
+/* A Call whose whole body is where a Position-Zero Read chunk says (RFC 8166, 3.5.2). */
+static void encode_long_call(struct message *message, uint32_t xid, const struct ibv_mr *memory)
+{
+	put_head(message, xid, RDMA_NOMSG);
+	put(message, 1);
+	put(message, 0);
+	put_segment(message, memory, 0, sizeof(room));
+	put_zeros(message, 3);
+}
+
 /* RDMA_MSG (RFC 8166, 4.3) without chunks but for those Write segments, and the head of a Call to NFS. */
 static void begin(struct message *message, uint32_t xid, const struct ibv_mr *memory, uint32_t version,
 		  uint32_t procedure)
 {
-	uint32_t head[] = {xid, 1, CREDITS, 0, 0};
-
-	message->count = 0;
-	for (size_t n = 0; n < sizeof(head) / sizeof(*head); n++)
-		put(message, head[n]);
+	put_head(message, xid, RDMA_MSG);
+	put(message, 0);
 	if (memory) {
 		put(message, 1);
 		put(message, SEGMENTS);
-		for (uint32_t n = 0; n < SEGMENTS; n++) {
-			uint64_t offset = (uintptr_t)room + n * SEGMENT_SIZE;
-
-			put(message, memory->rkey);
-			put(message, SEGMENT_SIZE);
-			put(message, offset >> 32);
-			put(message, offset);
-		}
+		for (size_t n = 0; n < SEGMENTS; n++)
+			put_segment(message, memory, n * SEGMENT_SIZE, SEGMENT_SIZE);
 	}
 	put_zeros(message, 2);
 	put(message, xid);
@@ -114,11 +145,66 @@ static int send_one(struct rdma_cm_id *id, unsigned int number, const struct mes
 	       rdma_get_send_comp(id, &completion) != 1;
 }
 
-static void jam_once(char **arguments, int told)
+static void wait_for_the_end(struct rdma_cm_id *id)
+{
+	struct rdma_cm_event *event;
+
+	if (rdma_get_cm_event(id->channel, &event) == 0)
+		rdma_ack_cm_event(event);
+}
+
+static void take_no_reply(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+{
+	struct message message;
+
+	begin(&message, 1, NULL, 3, 0);
+	for (unsigned int n = 0; send_one(id, n, &message, from) == 0 && n < READS; n++)
+		encode_read(&message, 2 + n, memory, file);
+}
+
+static void have_calls_read(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+{
+	struct message message;
+
+	(void)file;
+	for (unsigned int n = 0; n < CALLS; n++) {
+		encode_long_call(&message, 1 + n, memory);
+		if (send_one(id, n, &message, from))
+			break;
+	}
+}
+
+static void visit(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+{
+	struct message message;
+	struct ibv_wc completion;
+
+	(void)memory;
+	(void)file;
+	begin(&message, 1, NULL, 3, 0);
+	if (send_one(id, 0, &message, from) == 0)
+		rdma_get_recv_comp(id, &completion);
+}
+
+static const struct kind {
+	const char *name;
+	void (*act)(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file);
+	/* Of the server, to the memory. */
+	int access;
+	int takes_file, posts_receive, stays;
+} kinds[] = {
+	{"replies", take_no_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, 0, 1},
+	{"reads", have_calls_read, IBV_ACCESS_REMOTE_READ, 0, 0, 1},
+	{"connections", visit, IBV_ACCESS_REMOTE_READ, 0, 1, 0},
+};
+
+/* Acts on a connection of its own, and writes a byte to "told" when that is there, unless "told" is negative. Returns whether it
+ * was there. */
+static int jam_once(const struct kind *kind, char **server, int told)
 {
 	struct rdma_addrinfo hints = {.ai_port_space = RDMA_PS_TCP}, *found;
 	struct ibv_qp_init_attr queues = {
-		.cap = {.max_send_wr = 1 + READS, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+		.cap = {.max_send_wr = CALLS, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
 		.sq_sig_all = 1,
 	};
 	/* Both of its thresholds are 4 KiB (RFC 8797, 4.1). */
@@ -132,50 +218,62 @@ static void jam_once(char **arguments, int told)
 		.rnr_retry_count = 7,
 	};
 	struct rdma_cm_id *id;
-	struct rdma_cm_event *event;
-	struct ibv_mr *from, *to;
-	struct message message;
+	struct ibv_mr *from, *memory;
+	int connected = 0;
 
-	if (rdma_getaddrinfo(arguments[1], arguments[2], &hints, &found))
-		return;
+	if (rdma_getaddrinfo(server[0], server[1], &hints, &found))
+		return 0;
 	if (rdma_create_ep(&id, found, NULL, &queues)) {
 		rdma_freeaddrinfo(found);
-		return;
+		return 0;
 	}
 	from = rdma_reg_msgs(id, calls, sizeof(calls));
-	to = rdma_reg_write(id, room, sizeof(room));
-	if (from && to && rdma_connect(id, &parameters) == 0) {
-		begin(&message, 1, NULL, 3, 0);
-		for (unsigned int n = 0; send_one(id, n, &message, from) == 0 && n < READS; n++)
-			encode_read(&message, 2 + n, to, arguments[3]);
-		if (write(told, "", 1) != 1)
+	memory = ibv_reg_mr(id->pd, room, sizeof(room), kind->access);
+	if (from && memory &&
+	    (!kind->posts_receive || rdma_post_recv(id, NULL, calls[1], INLINE_THRESHOLD, from) == 0) &&
+	    rdma_connect(id, &parameters) == 0) {
+		connected = 1;
+		if (told >= 0 && write(told, "", 1) != 1)
 			exit(1);
-		if (rdma_get_cm_event(id->channel, &event) == 0)
-			rdma_ack_cm_event(event);
+		kind->act(id, from, memory, server[3]);
+		if (kind->stays)
+			wait_for_the_end(id);
 		rdma_disconnect(id);
 	}
 	if (from)
 		rdma_dereg_mr(from);
-	if (to)
-		rdma_dereg_mr(to);
+	if (memory)
+		rdma_dereg_mr(memory);
 	rdma_destroy_ep(id);
 	rdma_freeaddrinfo(found);
+	return connected;
+}
+
+static const struct kind *find_kind(const char *name)
+{
+	for (size_t n = 0; n < sizeof(kinds) / sizeof(*kinds); n++)
+		if (strcmp(kinds[n].name, name) == 0)
+			return &kinds[n];
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
+	const struct kind *kind = argc >= 5 ? find_kind(argv[1]) : NULL;
 	int told[2], count;
 	char byte;
 
-	if (argc != 5 || pipe(told))
+	if (!kind || argc != 5 + kind->takes_file || pipe(told))
 		return 2;
 	count = atoi(argv[4]);
 	for (int n = 0; n < count; n++) {
 		if (fork() != 0)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (!jam_once(kind, argv + 2, told[1]))
+			;
 		for (;;)
-			jam_once(argv, told[1]);
+			jam_once(kind, argv + 2, -1);
 	}
 	for (int n = 0; n < count; n++)
 		if (read(told[0], &byte, 1) != 1)

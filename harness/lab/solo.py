@@ -10,8 +10,8 @@ from lab import lines
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.machines import Machines
-from lab.nfs import MODULES, OURS, SET_UP_SECONDS, Mount, Server, load_command, make_disks, mount, \
-    script
+from lab.nfs import (MAX_CONNECTS, MODULES, OURS, SET_UP_SECONDS, Mount, Server, load_command, make_disks, mount,
+                     script)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Solo(Machines):
         self.guest.wait_until_ready()
         exports = [] if self.guest.hardware.disks else ["diskless"]
         self.guest.run(" && ".join([*self.device.set_up,
-                                    load_command(self.transport, self.guest.kernel),
+                                    self._load_command(),
                                     script("nfs-server", "start", *exports), script("nfs-client")]),
                        timeout=self.set_up_seconds)
 
@@ -81,6 +81,11 @@ class Solo(Machines):
         """Mounts one of its own exports: see lab.nfs.mount()."""
         return mount(self.guest, Server(self.ADDRESS), version, **how)
 
+    def _load_command(self) -> str:
+        load = load_command(self.transport, self.guest.kernel)
+        # All clients are at one address: together they connect more often than one may.
+        return f"{load} && echo 0 >{MAX_CONNECTS}" if self.transport == OURS else load
+
     def unload_transport(self) -> None:
         """Stops nfsd, and unloads the module; nothing may be mounted."""
         self.guest.run(f"{script('nfs-server', 'stop')} && {script('transport', 'unload')}",
@@ -88,8 +93,7 @@ class Solo(Machines):
 
     def load_transport(self) -> None:
         """Loads the module after unload_transport(), and starts nfsd again."""
-        load = load_command(self.transport, self.guest.kernel)
-        self.guest.run(f"{load} && {script('nfs-server', 'serve')}",
+        self.guest.run(f"{self._load_command()} && {script('nfs-server', 'serve')}",
                        timeout=self.set_up_seconds)
         # With nothing mounted, nobody has anything to reclaim; an error where there is no grace.
         self.guest.run("echo Y >/proc/fs/nfsd/v4_end_grace", check=False)

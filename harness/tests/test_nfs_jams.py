@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import pytest
 from expectations import eventually, mounted
-from workloads import TRACE, guest_python, small_device, traced
+from workloads import TRACE, guest_python, jams, small_device, sysctl, traced
 
 from lab import Pair
-from lab.module import VERBS, guest_program
-from lab.nfs import PORT, script
+from lab.nfs import MAX_CONNECTS, Server, mount, script
 from lab.run import SIDE_BY_SIDE
 
 pytestmark = pytest.mark.about("server")
@@ -27,6 +26,13 @@ SECONDS_TO_STOP = 10
 READS_LOST = "/sys/module/small_device/parameters/reads_lost"
 # More than the server has threads.
 LOST_AT_ONCE = 12
+# What one client has at once, and then more slowly, and what the trace says of the others.
+BURST = 256
+SOME = 5
+TOO_MANY = "too many of one requester"
+VISITORS = 16
+# Counted too: the other client's, and one that was due when the time began.
+OWN_CONNECTIONS = 4
 # On connections of its own.
 ANOTHER_ADDRESS = "10.9.0.11"
 # Without a Reply the client itself asks again after 60.
@@ -36,17 +42,10 @@ SECONDS_OF_PATIENCE = 30
 @contextmanager
 def jammed(pair: Pair, connections: int) -> Iterator[None]:
     """So many requesters that take no Reply, again and again: the device gives up Sends to them after some seconds."""
-    program = guest_program(pair.client.kernel, "jam", *VERBS)
-    pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
-    pair.client.run("modprobe -a rdma_ucm ib_uverbs")
-    with traced(pair.server, events="rpcordma/rpcordma_send_waits"):
-        jams = pair.client.spawn(f"exec {program} {pair.SERVER_ADDRESS} {PORT} jam {connections}")
-        jams.expect(f"{connections} jams", timeout=60)
+    with (traced(pair.server, events="rpcordma/rpcordma_send_waits"),
+          jams(pair, pair.client, "replies", connections)):
         eventually(pair.server, f"test -n \"$(grep send_waits {TRACE})\"", 60)
         yield
-    jams.kill()
-    jams.wait(60)
-    pair.server.run("rm /srv/nfs/tmpfs/jam")
 
 
 class Times(NamedTuple):
@@ -63,13 +62,13 @@ def times(pair: Pair) -> Times:
 
 
 @pytest.mark.versions("4.2")
-def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str, full: bool) -> None:
-    """No thread of nfsd waits for one of them."""
+def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) -> None:
+    """No thread of nfsd waits for one of them. A hundred of them have a machine of their own in test_nfs_crowd.py."""
     with mounted(pair, version, export="ext4"):
         times(pair)
         before = times(pair)
         beside = {}
-        for connections in (4, 16, 100) if full else (4, 16):
+        for connections in (4, 16):
             with jammed(pair, connections):
                 beside[connections] = times(pair)
         after = times(pair)
@@ -91,6 +90,33 @@ def test_nfsd_stops_beside_requesters_that_take_no_reply(pair: Pair, version: st
         pair.server.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace")
     print(f"nfsd stopped in {seconds:.1f} s")
     assert seconds < SECONDS_TO_STOP
+
+
+@pytest.mark.versions("4.2")
+def test_a_client_that_connects_without_end_waits_alone(pair: Pair, version: str) -> None:
+    """Beyond a burst it gets as many connections a second as it may; another client is served at once."""
+    def count(what: str) -> int:
+        return pair.server.read(TRACE).count(what)
+
+    pair.server.script("nfs-client")
+    with (sysctl(pair.server, svc_rdma__max_connects=1),
+          traced(pair.server, events="rpcordma/rpcordma_connected"),
+          traced(pair.server, events="rpcordma/rpcordma_connect_failed"),
+          jams(pair, pair.client, "connections", VISITORS)):
+        eventually(pair.server, f"grep -q '{TOO_MANY}' {TRACE}", 120)
+        assert count("rpcordma_connected:") >= BURST
+        before, began = count("rpcordma_connected:"), time.monotonic()
+        # The server is a client of its own here, at another address.
+        other = mount(pair.server, Server(pair.SERVER_ADDRESS), version, path="/other")
+        pair.server.run("echo served >/other/file && sync /other/file && rm /other/file")
+        other.unmount()
+        eventually(pair.server, f"test $(grep -c rpcordma_connected: {TRACE}) -ge {before + SOME}", 60)
+        made = count("rpcordma_connected:") - before
+        assert made <= time.monotonic() - began + OWN_CONNECTIONS
+        pair.server.run(f"echo 0 >{MAX_CONNECTS}")
+        before = count("rpcordma_connected:")
+        eventually(pair.server, f"test $(grep -c rpcordma_connected: {TRACE}) -ge {before + BURST}", 120)
+        assert not re.search(rf"peer={re.escape(pair.SERVER_ADDRESS)}:\d+ reason='{TOO_MANY}", pair.server.read(TRACE))
 
 
 @pytest.mark.versions("4.2")

@@ -14,7 +14,7 @@ SYSCTLS = "/proc/sys/sunrpc/svc_rdma"
 RANGES = {"max_requests": (4, 16384), "max_req_size": (4096, 65536),
           "max_outbound_read_requests": (1, 255)}
 # What the kernel's own has not.
-OURS = {"highest_version": (1, 2), "reserved_ports": (0, 1), "reverse_chunks": (0, 2)}
+OURS = {"highest_version": (1, 2), "max_connects": (0, 10000), "reserved_ports": (0, 1), "reverse_chunks": (0, 2)}
 # How the client's congestion window counts a credit (RPC_CWNDSHIFT).
 WINDOW_OF_A_CREDIT = 256
 COUNTERS = ("rdma_stat_read", "rdma_stat_recv", "rdma_stat_write", "rdma_stat_sq_starve")

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from lab import Guest, Process
-from lab.module import guest_module
-from lab.nfs import script
+from lab import Guest, Pair, Process
+from lab.module import VERBS, guest_module, guest_program
+from lab.nfs import PORT, script
 from lab.paths import GUEST_SCRIPTS
 from lab.run import FULL
 
@@ -155,6 +155,22 @@ def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
     finally:
         for name, value in before.items():
             guest.run(f"echo {value} >{paths[name]}")
+
+
+@contextmanager
+def jams(pair: Pair, machine: Guest, kind: str, connections: int) -> Iterator[None]:
+    """A machine costs the server more than it should, by so many connections at a time: see harness/guest/jam.c."""
+    program = guest_program(machine.kernel, "jam", *VERBS)
+    pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
+    machine.run("modprobe -a rdma_ucm ib_uverbs")
+    jamming = machine.spawn(f"exec {program} {kind} {pair.SERVER_ADDRESS} {PORT} {connections}"
+                            + (" jam" if kind == "replies" else ""))
+    jamming.expect(f"{connections} jams", timeout=120)
+    yield
+    assert jamming.status is None, jamming.output
+    jamming.kill()
+    jamming.wait(60)
+    pair.server.run("rm /srv/nfs/tmpfs/jam")
 
 
 def guest_python(program: str, *arguments: object) -> str:

@@ -27,6 +27,7 @@ struct settings {
 	u64 svc_receives;
 	u64 svc_writes;
 	u64 svc_send_waits;
+	u32 svc_max_connects;
 };
 
 /* How a field of a record travels. */
@@ -83,6 +84,7 @@ static const struct field settings_fields[] = {
 	SETTING(SVC_RECEIVES, svc_receives, U64),
 	SETTING(SVC_WRITES, svc_writes, U64),
 	SETTING(SVC_SEND_WAITS, svc_send_waits, U64),
+	SETTING(SVC_MAX_CONNECTS, svc_max_connects, U32),
 };
 
 #define OF_LISTENER(name, member, kind) FIELD(LISTENER, rpcordma_listener, name, member, kind, RPCORDMA_OBSERVED)
@@ -332,6 +334,7 @@ int rpcordma_nl_module_get_doit(struct sk_buff *skb, struct genl_info *info)
 		.svc_receives = rpcordma_svc_counted(RPCORDMA_SVC_RECEIVES),
 		.svc_writes = rpcordma_svc_counted(RPCORDMA_SVC_WRITES),
 		.svc_send_waits = rpcordma_svc_counted(RPCORDMA_SVC_SEND_WAITS),
+		.svc_max_connects = rpcordma_svc_max_connects,
 	};
 	struct sk_buff *reply = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	void *header;

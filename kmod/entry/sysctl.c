@@ -96,6 +96,7 @@ static struct ctl_table server_table[] = {
 	RANGED("reverse_chunks", rpcordma_svc_reverse_chunks, 0, 2),
 	RANGED("reserved_ports", rpcordma_svc_reserved_ports, 0, 1),
 	RANGED("highest_version", rpcordma_svc_highest_version, 1, 2),
+	RANGED("max_connects", rpcordma_svc_max_connects, 0, 10000),
 	COUNTER("rdma_stat_read", RPCORDMA_SVC_READS),
 	COUNTER("rdma_stat_recv", RPCORDMA_SVC_RECEIVES),
 	COUNTER("rdma_stat_write", RPCORDMA_SVC_WRITES),

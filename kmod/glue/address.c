@@ -67,6 +67,12 @@ void rpcordma_address_set_port(struct rpc_xprt *xprt, u16 port)
 	format_port(xprt, port);
 }
 
+void rpcordma_address_without_port(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	rpcordma_address_copy(to, from);
+	rpc_set_port((struct sockaddr *)to, 0);
+}
+
 static bool is_link_local(const struct sockaddr *address)
 {
 	return address->sa_family == AF_INET6 &&

@@ -23,8 +23,9 @@ unsigned int rpcordma_svc_max_req_size = 16384;
 unsigned int rpcordma_svc_max_reads = 16;
 /* Not the in-tree module's: see enum ReverseChunks. */
 unsigned int rpcordma_svc_reverse_chunks;
-/* Nor is this one. */
+/* Nor are these. */
 unsigned int rpcordma_svc_reserved_ports;
+unsigned int rpcordma_svc_max_connects = 16;
 
 static DEFINE_PER_CPU(unsigned long[RPCORDMA_SVC_COUNTERS], counters);
 

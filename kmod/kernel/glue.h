@@ -142,6 +142,8 @@ int rpcordma_bind_port(struct rdma_cm_id *id, const struct sockaddr *source, con
 		       u16 port);
 /* Fills up with zeroes. */
 void rpcordma_address_copy(struct sockaddr_storage *to, const struct sockaddr *from);
+/* The same with 0 for the port. */
+void rpcordma_address_without_port(struct sockaddr_storage *to, const struct sockaddr *from);
 
 /* svc.c */
 void rpcordma_svc_init_listener(struct svc_xprt *xprt, struct svc_xprt_class *xprt_class, struct net *network,
@@ -180,6 +182,7 @@ extern unsigned int rpcordma_svc_max_req_size;
 extern unsigned int rpcordma_svc_max_reads;
 extern unsigned int rpcordma_svc_reverse_chunks;
 extern unsigned int rpcordma_svc_reserved_ports;
+extern unsigned int rpcordma_svc_max_connects;
 enum rpcordma_svc_counter {
 	RPCORDMA_SVC_READS,
 	RPCORDMA_SVC_RECEIVES,

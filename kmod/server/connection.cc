@@ -96,8 +96,7 @@ void Connection::set_addresses(rdma_cm_id *id) noexcept
 	rpcordma_svc_set_local(xprt(), reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
 	rpcordma_svc_set_remote(xprt(), from);
 	remote_ = verbs::address_of(from);
-	const auto *const known = reinterpret_cast<const std::byte *>(&field::svc_xprt::xpt_remote(xprt()));
-	requester_ = proto::requester_at({known, sizeof(remote_.bytes)});
+	requester_ = requester_of(from);
 	has_secure_port_ = rpcordma_svc_reserved_ports == 0 || proto::is_reserved_port(rpcordma_address_port(from));
 }
 

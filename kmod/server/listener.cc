@@ -6,6 +6,7 @@
 
 #include "kernel/trace.hh"
 #include "server/connection.hh"
+#include "server/service.hh"
 
 namespace rpcordma::server {
 
@@ -17,6 +18,11 @@ namespace {
 constexpr std::uint32_t most_waiting = 64;
 constexpr unsigned long first_delay = kernel::HZ;
 constexpr unsigned long longest_delay = 30 * kernel::HZ;
+
+const sockaddr *peer_of(rdma_cm_id *id) noexcept
+{
+	return reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id));
+}
 
 } // namespace
 
@@ -117,7 +123,8 @@ int Listener::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	}
 }
 
-/* The connection manager destroys an identifier, and rejects what it stands for, where the answer is not 0. */
+/* The connection manager destroys an identifier where the answer is not 0. With -ENOMEM it does not reject what that stands
+ * for: the requester's asks again in some seconds. */
 int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 {
 	auto *const request = new (kernel::GFP_KERNEL) ConnectRequest(*this, id);
@@ -130,16 +137,8 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 	request->reads = field::rdma_cm_event::initiator_depth(event);
 	request->own_reads = field::rdma_cm_event::responder_resources(event);
 
-	bool is_full;
-	{
-		kernel::Guard guard(lock_);
-		is_full = is_detached_ || waiting_.size() == most_waiting;
-		if (!is_full)
-			waiting_.push_back(*request);
-	}
-	if (is_full) {
-		rpcordma_trace_connect_failed(reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)),
-					      "too many wait to be accepted");
+	if (const char *const reason = keep_waiting(*request)) {
+		rpcordma_trace_connect_failed(peer_of(id), reason);
 		delete request;
 		return -kernel::ENOMEM;
 	}
@@ -148,6 +147,20 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 	rpcordma_svc_set_connecting(xprt(), true);
 	svc_xprt_enqueue(xprt());
 	return 0;
+}
+
+/* Why it cannot, or null. */
+const char *Listener::keep_waiting(ConnectRequest &request) noexcept
+{
+	const proto::Requester requester = requester_of(peer_of(request.id));
+	const auto now = static_cast<std::uint64_t>(ktime_get());
+	kernel::Guard guard(lock_);
+	if (is_detached_ || waiting_.size() == most_waiting)
+		return "too many wait to be accepted";
+	if (!admission_.admit(requester, now, kernel::read_once(rpcordma_svc_max_connects)))
+		return "too many of one requester";
+	waiting_.push_back(request);
+	return nullptr;
 }
 
 int Listener::lose(rdma_cm_id *id, const char *event) noexcept
@@ -173,8 +186,7 @@ int Listener::waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event)
 {
 	auto &request = *static_cast<ConnectRequest *>(field::rdma_cm_id::context(id));
 
-	rpcordma_trace_connection_event(reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id)),
-					rpcordma_event_name(field::rdma_cm_event::event(event)),
+	rpcordma_trace_connection_event(peer_of(id), rpcordma_event_name(field::rdma_cm_event::event(event)),
 					field::rdma_cm_event::status(event));
 	request.is_gone = true;
 	{

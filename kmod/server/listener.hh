@@ -5,6 +5,7 @@
 #include "kernel/heap.hh"
 #include "kernel/list.hh"
 #include "kernel/sync.hh"
+#include "proto/admission.hh"
 #include "verbs/live.hh"
 #include "verbs/observed.hh"
 #include "wire/private_data.hh"
@@ -65,6 +66,7 @@ class Listener final : public kernel::Heap, private verbs::ObservedListener {
 	[[nodiscard]] int listen() noexcept RPCORDMA_EXCLUDES(lock_);
 	void listen_again() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] const char *keep_waiting(ConnectRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int lose(rdma_cm_id *id, const char *event) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] kernel::Owned<ConnectRequest> next() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -81,6 +83,8 @@ class Listener final : public kernel::Heap, private verbs::ObservedListener {
 	rdma_cm_id *useless_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	bool is_detached_ RPCORDMA_GUARDED_BY(lock_) = false;
 	kernel::List<ConnectRequest> waiting_ RPCORDMA_GUARDED_BY(lock_);
+	/* Who has asked. */
+	proto::Admission<64> admission_ RPCORDMA_GUARDED_BY(lock_);
 };
 
 } // namespace rpcordma::server

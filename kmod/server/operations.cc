@@ -3,22 +3,11 @@
 #include "server/operations.h"
 #include "server/connection.hh"
 #include "server/listener.hh"
-#include "server/service.hh"
 
 using namespace rpcordma;
 using server::Connection;
 using server::Listener;
 namespace field = kernel::field;
-
-namespace rpcordma::server {
-
-Service &service() noexcept
-{
-	static constinit Service the_service;
-	return the_service;
-}
-
-} // namespace rpcordma::server
 
 svc_xprt *rpcordma_server_create(svc_xprt_class *xprt_class, svc_serv *server, net *network, sockaddr *address)
 {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel/kernel.hh"
+#include "kernel/observed.h"
 #include "proto/failures.hh"
 
 namespace rpcordma::server {
@@ -25,5 +26,8 @@ class Service {
 
 /* The only one. */
 [[nodiscard]] Service &service() noexcept;
+
+/* Who is at an address, whatever its port. Any context. */
+[[nodiscard]] proto::Requester requester_of(const sockaddr *peer) noexcept;
 
 } // namespace rpcordma::server

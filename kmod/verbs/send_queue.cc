@@ -152,6 +152,12 @@ bool SendQueue::trim() noexcept
 	return is_more;
 }
 
+void SendQueue::wait_for_first() noexcept
+{
+	kernel::Guard guard(lock_);
+	is_first_awaited_ = true;
+}
+
 bool SendQueue::reserve(std::uint32_t requests) noexcept
 {
 	kernel::Guard guard(lock_);
@@ -259,7 +265,8 @@ bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *wat
 bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
 {
 	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
-	return free_.empty() || unsignalled_ + 1 >= most_unsignalled || posted_ + requests - signalled_ >= depth_ / 4;
+	return is_first_awaited_ || free_.empty() || unsignalled_ + 1 >= most_unsignalled ||
+	       posted_ + requests - signalled_ >= depth_ / 4;
 }
 
 bool SendQueue::post(Chain chain, Signal &signal) noexcept
@@ -309,6 +316,7 @@ void SendQueue::retire(std::uint32_t mark) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
+		is_first_awaited_ = false;
 		if (static_cast<std::int32_t>(mark - retired_) > 0)
 			retired_ = mark;
 		while (SendBuffer *const buffer = in_queue_.front()) {

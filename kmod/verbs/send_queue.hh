@@ -101,6 +101,9 @@ class SendQueue : public kernel::Heap {
 	/* Makes the first `count` buffers; false where there is no memory. */
 	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
+	/* Until the first chain is done with, no other is posted: a peer that takes no message costs the device one that is
+	 * tried again, not all that there is to say. Before anything is posted. */
+	void wait_for_first() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Reserves room for `requests` work requests; false where there is not so much now: QueueUser::room() will say when to
 	 * try again. */
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -160,7 +163,8 @@ class SendQueue : public kernel::Heap {
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)
 	{
-		return depth_ - (posted_ - retired_) - reserved_;
+		const std::uint32_t taken = posted_ - retired_ + reserved_;
+		return is_first_awaited_ && taken != 0 ? 0 : depth_ - taken;
 	}
 
 	ib_device *const device_;
@@ -184,6 +188,7 @@ class SendQueue : public kernel::Heap {
 	std::uint32_t unsignalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Work requests that reserve() promised room to and that have not been posted. */
 	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	bool is_first_awaited_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 };
 

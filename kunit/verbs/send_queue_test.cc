@@ -76,6 +76,25 @@ TEST_P(AnyDepth, Room_IsTheDepth)
 	sends->release(depth);
 }
 
+TEST_P(AnyDepth, First_IsAwaited)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	const u32 depth = GetParam().depth;
+	Sends sends(fake, depth);
+	sends->wait_for_first();
+	ASSERT_TRUE(sends.send(pattern(8)));
+	EXPECT_FALSE(sends.send(pattern(8)));
+	EXPECT_FALSE(sends->reserve(1));
+	fake.run();
+	/* It said so by itself: nobody had asked for a completion. */
+	EXPECT_EQ(sends.rooms, 1u);
+	u32 sent = 0;
+	while (sends.send(pattern(8)))
+		sent++;
+	EXPECT_EQ(sent, depth);
+}
+
 TEST_P(AnyDepth, FullQueue_HasRoomAgainWhenSendsComplete)
 {
 	Fake fake;

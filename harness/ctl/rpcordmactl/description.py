@@ -41,7 +41,8 @@ ATTRIBUTES = {
         "svc-reads": "u64",
         "svc-receives": "u64",
         "svc-writes": "u64",
-        "svc-send-waits": "u64"
+        "svc-send-waits": "u64",
+        "svc-max-connects": "u32"
     },
     "listener": {
         "pad": "pad",

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// How many connections a responder takes from one requester: who makes them without end waits, and nobody else does.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "proto/failures.hh"
+
+namespace rpcordma::proto {
+
+/// Remembers `Size` requesters. One that has taken nothing for some time is as good as one that is not known, so that others
+/// push a requester out only where each of the `Size` has taken something lately; then it is the one with the least to pay.
+/// The caller sees to it that one thread uses it at a time.
+template <std::size_t Size> class Admission {
+    public:
+	/// What a requester may take at once, after it has taken nothing for long enough: all of a machine's connections, where
+	/// the server has been away.
+	static constexpr std::uint32_t burst = 256;
+
+	/// A requester wants one more connection. `rate` is the number that it may have in each second beyond the burst, 0
+	/// without a limit; `now` is in nanoseconds of any clock that does not go back, from 0 on.
+	/// Return: whether it may have it now. Where it may not, it has not taken it.
+	[[nodiscard]] bool admit(Requester requester, std::uint64_t now, std::uint32_t rate) noexcept
+	{
+		if (rate == 0)
+			return true;
+		const std::uint64_t interval = 1'000'000'000 / rate;
+		Place &place = place_of(requester);
+		if (place.requester != requester)
+			place = {requester, now};
+		/* What was taken at a lower rate is not owed for longer than at this one. */
+		const std::uint64_t full_at = now + burst * interval;
+		place.paid_at = std::clamp(place.paid_at, now, full_at);
+		if (place.paid_at + interval > full_at)
+			return false;
+		place.paid_at += interval;
+		return true;
+	}
+
+    private:
+	struct Place {
+		Requester requester{};
+		/// When all that it took is paid for: each connection costs an interval. In the past, it has no debt.
+		std::uint64_t paid_at = 0;
+	};
+
+	[[nodiscard]] Place &place_of(Requester requester) noexcept
+	{
+		const auto known = std::ranges::find(places_, requester, &Place::requester);
+		return known != places_.end() ? *known : *std::ranges::min_element(places_, {}, &Place::paid_at);
+	}
+
+	std::array<Place, Size> places_;
+};
+
+} // namespace rpcordma::proto
