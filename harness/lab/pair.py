@@ -39,7 +39,7 @@ class Pair(Machines):
             console_on_terminal=terminal == "server"))
         self.client = Guest("client", client_kernel, logs, Hardware(
             memory=memory, network=self._network("client", "server", 2), console_on_terminal=terminal == "client"))
-        for guest in self.guests:
+        for guest in (self.server, self.client):
             guest.slowness = guest.kernel.slowness
         # What each machine has loaded now: nothing, or its transport.
         self._loaded: dict[Guest, str | None] = {self.server: None, self.client: None}
@@ -47,7 +47,7 @@ class Pair(Machines):
         self.preparation: Callable[[Guest], str] = lambda _guest: "true"
 
     @property
-    def guests(self) -> tuple[Guest, Guest]:
+    def guests(self) -> tuple[Guest, ...]:
         """Both machines."""
         return self.server, self.client
 
@@ -64,8 +64,8 @@ class Pair(Machines):
     # Life and death
 
     def start(self) -> None:
-        """Boots both machines, side by side, up to the point where a mount will work."""
-        self._boot(self.server, self.client)
+        """Boots the machines, side by side, up to the point where a mount will work."""
+        self._boot(*self.guests)
 
     def restart_server(self) -> None:
         """Boots the server again, with the disks it had."""
@@ -156,7 +156,9 @@ class Pair(Machines):
         # also where soft-RoCE does so with interrupts disabled and the lock of a queue pair held (rxe_receiver(), of a
         # queue pair in the error state). The next packet for the queue pair arrives in such a softirq, and waits for
         # that lock for ever.
-        return ["-netdev", "dgram,id=link,"
-                           f"local.type=unix,local.path={self._directory}/{mine}.link,"
-                           f"remote.type=unix,remote.path={self._directory}/{its}.link",
+        return ["-netdev", self._wire("link", mine, its),
                 "-device", f"virtio-net-pci,netdev=link,host_mtu=9000,mrg_rxbuf=off,mac=52:54:00:09:00:0{number}"]
+
+    def _wire(self, name: str, mine: str, its: str) -> str:
+        return (f"dgram,id={name},local.type=unix,local.path={self._directory}/{mine}.link,"
+                f"remote.type=unix,remote.path={self._directory}/{its}.link")
