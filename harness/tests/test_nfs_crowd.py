@@ -11,7 +11,7 @@ import pytest
 from bench.memory import used
 from conftest import LOG_DIRECTORY, Cell, PairKeeper
 from expectations import connections, rdma_resources, wait_for_resources
-from workloads import guest_python, jams
+from workloads import guest_python, jams, sysctl
 
 from lab import Kernel, Mount
 from lab.crowd import Crowd
@@ -116,7 +116,8 @@ def test_a_thousand_connections_at_once(pair: Crowd, version: str) -> None:
     ends = {"client": pair.client, "server": pair.server}
     before = {name: used(guest) for name, guest in ends.items()}
     pair.server.run("head -c 1M /dev/urandom >/srv/nfs/tmpfs/file")
-    with mounts(pair, version, THOUSAND, options=f"nconnect={CONNECTIONS_EACH}") as many:
+    with (sysctl(pair.server, svc_rdma__max_connects=0),
+          mounts(pair, version, THOUSAND, options=f"nconnect={CONNECTIONS_EACH}") as many):
         digests = {pair.client.output(f"dd if={mount.path}/file bs=4K iflag=direct status=none | cksum")
                    for mount in many}
         assert digests == {pair.server.output("cksum </srv/nfs/tmpfs/file")}
@@ -132,7 +133,8 @@ def test_ten_thousand_connections_made_and_ended(pair: Crowd, version: str) -> N
     """Sixteen at a time; both machines have as much memory afterwards as they had before."""
     ends = (pair.client, pair.server)
     pair.server.run("head -c 1M /dev/urandom >/srv/nfs/tmpfs/file")
-    with mounts(pair, version, 1, options=f"nconnect={CONNECTIONS_EACH}") as (mount,):
+    with (sysctl(pair.server, svc_rdma__max_connects=0),
+          mounts(pair, version, 1, options=f"nconnect={CONNECTIONS_EACH}") as (mount,)):
         def renew(times_over: int) -> None:
             for _ in range(times_over):
                 mount.renew()
