@@ -29,8 +29,9 @@
 #define READS 15
 /* With the NULL. */
 #define CALLS (1 + READS)
-#define SEGMENTS 200
-#define SEGMENT_SIZE 256
+/* A READ takes less than half of the server's send queue, and all of them take more. */
+#define SEGMENTS 100
+#define SEGMENT_SIZE 512
 #define CREDITS 64
 #define RDMA_MSG 0
 #define RDMA_NOMSG 1

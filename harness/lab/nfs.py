@@ -22,8 +22,6 @@ INSTALLED = "installed"
 MODULES = {STOCK: "rpcrdma", OURS: "rpcordma"}
 # The listener's port for NFS over RDMA, assigned by IANA.
 PORT = 20049
-# How many connections a second our server takes of one address, after a burst; 0 takes all.
-MAX_CONNECTS = "/proc/sys/sunrpc/svc_rdma/max_connects"
 SET_UP_SECONDS = 240
 DISK_BYTES = 1 << 30
 

@@ -10,8 +10,11 @@ from lab import lines
 from lab.guest import Guest, Hardware
 from lab.kernel import Kernel
 from lab.machines import Machines
-from lab.nfs import (MAX_CONNECTS, MODULES, OURS, SET_UP_SECONDS, Mount, Server, load_command, make_disks, mount,
-                     script)
+from lab.nfs import MODULES, OURS, SET_UP_SECONDS, Mount, Server, load_command, make_disks, mount, \
+    script
+
+# How many connections a second our server takes of one address, after a burst; 0 takes all.
+MAX_CONNECTS = "/proc/sys/sunrpc/svc_rdma/max_connects"
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from lab.conformance import PEER_MOUNT_PORT, PEER_PORT, hostile_case_names
 from lab.errors import CommandFailed, LabError
 from lab.guest import Guest
 from lab.module import guest_module
-from lab.nfs import MAX_CONNECTS, PORT, Mount, script
+from lab.nfs import PORT, Mount, script
 from lab.pair import Pair
 from lab.peer import Peer
-from workloads import QUEUE_PAIR_FATAL, guest_python
+from workloads import QUEUE_PAIR_FATAL, guest_python, sysctl
 
 # The most that one command of a fault may take.
 PATIENCE = 180
@@ -351,13 +351,11 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
 def changed_messages(pair: Pair, draw: random.Random) -> Done:
     """A requester sends the server messages that are changed at random, beside the load."""
     seed = draw.randint(0, (1 << 32) - 1)
-    before = pair.server.read(MAX_CONNECTS).strip()
     # Most of the messages cost the connection.
-    pair.server.run(f"echo 0 >{MAX_CONNECTS}")
-    told = Peer(pair.client).json("fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
-                                  "--protocol", "2", "--count", str(CHANGED_AT_A_TIME), "--seed", str(seed),
-                                  "--patience", str(30 * pair.server.slowness), timeout=PATIENCE)
-    pair.server.run(f"echo {before} >{MAX_CONNECTS}")
+    with sysctl(pair.server, svc_rdma__max_connects=0):
+        told = Peer(pair.client).json("fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
+                                      "--protocol", "2", "--count", str(CHANGED_AT_A_TIME), "--seed", str(seed),
+                                      "--patience", str(30 * pair.server.slowness), timeout=PATIENCE)
     return Done(f"{CHANGED_AT_A_TIME} changed messages of seed {seed} on {told['connections']} connections",
                 CHANGED_AT_A_TIME)
 

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many connections, and hostile clients with a machine of their own, beside honest ones."""
 
-import re
 import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import pytest
 from bench.memory import used
 from conftest import LOG_DIRECTORY, Cell, PairKeeper
 from expectations import connections, rdma_resources, wait_for_resources
-from workloads import guest_python, jams, sysctl
+from workloads import Times, guest_python, jams, sysctl
 
 from lab import Kernel, Mount
 from lab.crowd import Crowd
@@ -77,21 +75,14 @@ def hostile(crowd: Crowd, kind: str) -> Iterator[None]:
     crowd.server.run("tc qdisc del dev eth0 clsact")
 
 
-class Times(NamedTuple):
-    """Of small files' lives, in milliseconds."""
-
-    median: float
-    longest: float
-
-
 def times(crowd: Crowd, honest: list[Mount]) -> Times:
     """Of all clients, which work side by side."""
     working = [crowd.client.spawn(f"mkdir -p {directory} && exec {guest_python('files.py', directory, FILES)}")
                for directory in (f"{mount.path}/{number}" for number, mount in enumerate(honest))]
     shown = [process.wait(600) for process in working]
     assert all(result.status == 0 for result in shown), shown
-    found = [re.findall(r"([\d.]+) ms", result.stdout) for result in shown]
-    return Times(statistics.median(float(median) for median, _ in found), max(float(longest) for _, longest in found))
+    each = [Times.parse(result.stdout) for result in shown]
+    return Times(statistics.median(one.median for one in each), max(one.longest for one in each))
 
 
 @pytest.mark.skipif(bool(SIDE_BY_SIDE), reason="how fast one is says nothing beside other machines")

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Work that the tests give a client, all of it verified."""
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple, Self
 
 from lab import Guest, Pair, Process
 from lab.module import VERBS, guest_module, guest_program
@@ -155,6 +157,18 @@ def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
     finally:
         for name, value in before.items():
             guest.run(f"echo {value} >{paths[name]}")
+
+
+class Times(NamedTuple):
+    """Of small files' lives, in milliseconds."""
+
+    median: float
+    longest: float
+
+    @classmethod
+    def parse(cls, shown: str) -> Self:
+        """What harness/guest/files.py has printed."""
+        return cls(*map(float, re.findall(r"([\d.]+) ms", shown)))
 
 
 @contextmanager

@@ -29,7 +29,7 @@ template <std::size_t Size> class Admission {
 		const std::uint64_t interval = 1'000'000'000 / rate;
 		Place &place = place_of(requester);
 		if (place.requester != requester)
-			place = {requester, now};
+			place = {.requester = requester};
 		/* What was taken at a lower rate is not owed for longer than at this one. */
 		const std::uint64_t full_at = now + burst * interval;
 		place.paid_at = std::clamp(place.paid_at, now, full_at);

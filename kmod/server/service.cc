@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/service.hh"
 
+#include "kernel/observed.h"
+
 namespace rpcordma::server {
 
 Service &service() noexcept

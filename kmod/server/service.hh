@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernel/kernel.hh"
-#include "kernel/observed.h"
 #include "proto/failures.hh"
 
 namespace rpcordma::server {
