@@ -22,6 +22,10 @@ MILLISECONDS_OF_A_STRAGGLER = 1000
 # Of nfsd, with everything that it has to wait for.
 SECONDS_TO_STOP = 10
 
+# RDMA Writes that Replies were made with; those of each that is for harness/guest/jam.c.
+WRITES = "/proc/sys/sunrpc/svc_rdma/rdma_stat_write"
+SEGMENTS = 100
+
 READS_LOST = "/sys/module/small_device/parameters/reads_lost"
 # More than the server has threads.
 LOST_AT_ONCE = 12
@@ -41,10 +45,12 @@ SECONDS_OF_PATIENCE = 30
 @contextmanager
 def jammed(pair: Pair, connections: int) -> Iterator[None]:
     """So many requesters that take no Reply, again and again: the device gives up Sends to them after some seconds."""
+    pair.server.run(f"echo 0 >{WRITES}")
     with (traced(pair.server, events="rpcordma/rpcordma_send_waits"),
           jams(pair, pair.client, "replies", connections)):
-        # The second Reply, though there would be room: the first has not been taken.
-        eventually(pair.server, f"grep -q 'send_waits.*xid=0x00000002' {TRACE}", 60)
+        # Each Reply but the first waits, though there would be room for some: the first has not been taken.
+        eventually(pair.server, f"waits=$(grep -c send_waits {TRACE}) && writes=$(cat {WRITES}) && "
+                                f"test $waits -gt 0 -a $writes -eq $((waits * {SEGMENTS}))", 60)
         yield
 
 
