@@ -70,7 +70,7 @@ void print_case(const Results &results)
 		  << "`\n"
 		  << (results.of_server() ? "send null\nexpect reply\n" : "client read 8192\non READ\n");
 	for (const Bytes &message : results.last_messages)
-		std::cout << "# " << describe_message(message) << "\nsend raw " << hex_of(message) << '\n';
+		std::cout << "# " << describe_message(message) << '\n' << step_sending(message) << '\n';
 	if (!results.of_server())
 		std::cout << "answer\nexpect client any\n";
 }

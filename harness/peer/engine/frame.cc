@@ -244,9 +244,12 @@ void swap(Header &header, const std::string &a, const std::string &b)
 		swap_at(header.writes.at(first.indices[0]), i, j);
 }
 
+// "nothing" are no bytes.
 Bytes from_hex(const std::string &digits)
 {
 	Bytes bytes;
+	if (digits == "nothing")
+		return bytes;
 	for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
 		const auto value = number("0x" + digits.substr(i, 2));
 		if (!value)
@@ -375,9 +378,9 @@ void apply(Frame &frame, const Line &line, const Names &names)
 	else if (verb == "grow" && words.size() == 2)
 		set_length(frame, evaluate(words[1], names));
 	else if (verb == "payload" && words.size() == 2)
-		frame.payload = words[1] == "nothing" ? Bytes() : from_hex(words[1]);
+		frame.payload = from_hex(words[1]);
 	else if (verb == "optinfo" && words.size() == 2)
-		frame.header.option_info = words[1] == "nothing" ? Bytes() : from_hex(words[1]);
+		frame.header.option_info = from_hex(words[1]);
 	else if (verb == "invalidate" && words.size() == 2)
 		frame.invalidate = static_cast<std::uint32_t>(evaluate(words[1], names));
 	else

@@ -178,7 +178,7 @@ class Suite {
 	// send call null|sequence|recalls N    a Call in the reverse direction; with N CB_RECALL_ANY behind CB_SEQUENCE
 	// send reply                        a Reply to an XID that nobody has used
 	// send option TYPE [HEX]            a message of version 2's type OPTIONAL, without a Payload stream
-	// send raw HEX | send zeros N
+	// send raw HEX | send zeros N       a message of its own; "raw nothing" has no bytes
 	void send(const Step &step);
 
 	// keep N call null|sequence|recalls N times M    Calls in the reverse direction, of which N are unanswered, each in a

@@ -135,7 +135,7 @@ class Run {
 
 	// send CALL [as inline|chunks|long] [times N]
 	// send again [of NAME]           what was sent last, here or on that connection, byte for byte
-	// send raw HEX | send bytes B N  a message of its own, the latter of N bytes B
+	// send raw HEX | send bytes B N  a message of its own, the latter of N bytes B; "raw nothing" has none
 	// send reply [times N]           an RPC Reply that nobody waits for
 	// send option TYPE [HEX]         a message of version 2's type OPTIONAL, without a Payload stream
 	void send(const Step &step);

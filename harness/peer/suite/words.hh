@@ -31,7 +31,7 @@ class Unable : public std::runtime_error {
 /// The number behind a word; @usual where the word is not there. Throws ScriptError.
 [[nodiscard]] std::uint64_t number_behind(const Words &words, const std::string &word, std::uint64_t usual,
 					  const Names &names = {});
-/// "f6ab0e18" as bytes. Throws ScriptError.
+/// "f6ab0e18" as bytes; "nothing" as none. Throws ScriptError.
 [[nodiscard]] Bytes bytes_of_hex(const std::string &digits);
 /// "private HEX [offset N] [length N]": behind so many zeros, cut or filled up to that length. Throws ScriptError.
 [[nodiscard]] Bytes private_data_of(const Words &words);
