@@ -18,6 +18,7 @@
 #include "fuzz/server_fuzz.hh"
 #include "report/report.hh"
 #include "report/text.hh"
+#include "suite/words.hh"
 #include "verbs/interruption.hh"
 
 namespace peer {

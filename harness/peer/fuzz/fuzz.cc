@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "fuzz/mutation.hh"
-#include "report/text.hh"
 
 namespace peer {
 
@@ -46,11 +45,6 @@ Bytes changed_message(Frame frame, std::size_t front, std::size_t threshold, Dic
 	if (constexpr std::size_t RARELY = 100; message.size() > threshold && !dice.one_in(RARELY))
 		message.resize(threshold);
 	return message;
-}
-
-std::string step_sending(ByteView message)
-{
-	return "send raw " + (message.empty() ? "nothing" : hex_of(message));
 }
 
 } // namespace peer

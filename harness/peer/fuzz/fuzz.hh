@@ -47,7 +47,5 @@ struct FuzzTally {
 /// What a well-behaved peer would send, with a header that says something else, or with some of its bytes changed: those of
 /// its header and of the first @front bytes behind that three times out of four. It is rarely longer than @threshold.
 [[nodiscard]] Bytes changed_message(Frame frame, std::size_t front, std::size_t threshold, Dice &dice);
-/// The step of a case that sends this message, which may be empty.
-[[nodiscard]] std::string step_sending(ByteView message);
 
 } // namespace peer

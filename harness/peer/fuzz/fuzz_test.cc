@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "language/case.hh"
-#include "suite/words.hh"
-
 namespace peer {
 namespace {
 
@@ -50,17 +47,6 @@ TEST(Fuzz, RarelyMakesMessagesThatAreTooLong)
 	const unsigned too_long = count_of(frame, 1024, [](const Bytes &message) { return message.size() > 1024; });
 	EXPECT_GT(too_long, 0U);
 	EXPECT_LT(too_long, TIMES / 50);
-}
-
-TEST(Fuzz, MakesStepsOfMessages)
-{
-	for (const Bytes &message : {Bytes{0x9e, 0x37, 0x00}, Bytes()}) {
-		const Case test =
-			parse_case("server/x", "# RFC 8166, 4.5, hostile: title\n" + step_sending(message) + "\n");
-		const Words &words = test.steps.at(0).line.words;
-		ASSERT_EQ(words.size(), 3U);
-		EXPECT_EQ(bytes_of_hex(words[2]), message);
-	}
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "report/text.hh"
+
 namespace peer {
 
 bool contains(const Words &words, const std::string &word)
@@ -31,6 +33,11 @@ Bytes bytes_of_hex(const std::string &digits)
 	Frame frame;
 	apply(frame, {0, {"payload", digits}}, {});
 	return frame.payload;
+}
+
+std::string step_sending(ByteView message)
+{
+	return "send raw " + (message.empty() ? "nothing" : hex_of(message));
 }
 
 Bytes private_data_of(const Words &words)

@@ -33,6 +33,8 @@ class Unable : public std::runtime_error {
 					  const Names &names = {});
 /// "f6ab0e18" as bytes; "nothing" as none. Throws ScriptError.
 [[nodiscard]] Bytes bytes_of_hex(const std::string &digits);
+/// The step of a case that sends this message, which may be empty.
+[[nodiscard]] std::string step_sending(ByteView message);
 /// "private HEX [offset N] [length N]": behind so many zeros, cut or filled up to that length. Throws ScriptError.
 [[nodiscard]] Bytes private_data_of(const Words &words);
 /// What is expected in a step, for people.

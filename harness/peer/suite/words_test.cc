@@ -23,6 +23,17 @@ TEST(WordsOfALine, AreFoundByTheWordBeforeThem)
 	EXPECT_THROW(static_cast<void>(number_behind(ACCEPT, "credits", 1)), ScriptError);
 }
 
+TEST(StepThatSendsAMessage, IsReadAsThatMessage)
+{
+	for (const Bytes &message : {Bytes{0x9e, 0x37, 0x00}, Bytes()}) {
+		const Case test =
+			parse_case("server/x", "# RFC 8166, 4.5, hostile: title\n" + step_sending(message) + "\n");
+		const Words &words = test.steps.at(0).line.words;
+		ASSERT_EQ(words.size(), 3U);
+		EXPECT_EQ(bytes_of_hex(words[2]), message);
+	}
+}
+
 TEST(PrivateDataOfALine, IsBehindZerosAndCutOrFilled)
 {
 	EXPECT_EQ(private_data_of(ACCEPT), (Bytes{0, 0, 0xf6, 0xab, 0x0e, 0x18, 0, 0}));
