@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/queues.hh"
 
+#include <algorithm>
 #include <utility>
 
 namespace rpcordma::verbs {
@@ -70,11 +71,16 @@ bool Queues::trim() noexcept
 	return has_receives || has_sends || has_registrations;
 }
 
+/* A depth counts all that the transfers of a connection post. */
 bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 {
-	ib_cq *const cq = __ib_alloc_cq_any(field::rdma_cm_id::device(id), this,
-					    static_cast<int>(sizes.depths.completions()), kernel::IB_POLL_WORKQUEUE,
-					    "rpcordma");
+	ib_device *const device = field::rdma_cm_id::device(id);
+	const std::uint32_t contexts =
+		rpcordma_transfers_take_registrations(device, field::rdma_cm_id::port_num(id)) ? sizes.transfers : 0;
+	/* The kernel adds work requests for these, one each at least. */
+	const std::uint32_t added = std::min(contexts, sizes.depths.send);
+	ib_cq *const cq = __ib_alloc_cq_any(device, this, static_cast<int>(sizes.depths.completions()),
+					    kernel::IB_POLL_WORKQUEUE, "rpcordma");
 	if (rpcordma_pointer_error(cq) != 0)
 		return false;
 	cq_ = cq;
@@ -83,7 +89,7 @@ bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	ib_qp_init_attr *const wanted = attributes.get();
 	field::ib_qp_init_attr::send_cq(wanted) = cq_;
 	field::ib_qp_init_attr::recv_cq(wanted) = cq_;
-	field::ib_qp_init_attr::max_send_wr(wanted) = sizes.depths.send + drain_requests;
+	field::ib_qp_init_attr::max_send_wr(wanted) = sizes.depths.send + drain_requests - added;
 	field::ib_qp_init_attr::max_recv_wr(wanted) = sizes.depths.receive + drain_requests;
 	field::ib_qp_init_attr::max_send_sge(wanted) = sizes.depths.elements;
 	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;
@@ -91,7 +97,7 @@ bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	field::ib_qp_init_attr::qp_context(wanted) = this;
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
-	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = sizes.transfers;
+	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = contexts;
 	field::ib_qp_init_attr::port_num(wanted) = field::rdma_cm_id::port_num(id);
 	if (rdma_create_qp(id, pd_, wanted) != 0)
 		return false;
