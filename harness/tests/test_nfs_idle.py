@@ -19,7 +19,7 @@ AT_HAND = {"client": {"receive_buffers": 24, "send_buffers": 10, "requests": 4},
            "server": {"receive_buffers": 32, "send_buffers": 10, "calls": 4, "pushes": 4, "transfers": 4, "pulls": 0,
                       "kept_pages": 0}}
 # What soft-RoCE's queues of one connection take, with a page between them: it rounds each up to a power of two.
-QUEUE_KIB = {"client": 300, "server": 230}
+QUEUE_KIB = {"client": 300, "server": 200}
 
 
 def queue_kib(guest: Guest) -> int:

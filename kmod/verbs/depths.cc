@@ -84,7 +84,8 @@ std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, cons
 	return depths;
 }
 
-/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. */
+/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. Its completion queue
+ * is the one that does not exceed a power of two: it is for Receives as well. */
 std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const ResponderLoad &load) noexcept
 {
 	const std::uint32_t most_requests = left(device.requests, drain_requests);
@@ -100,8 +101,9 @@ std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const Respond
 	depths.elements = std::clamp(device.elements, 1u, most_elements);
 	/* A larger one takes as much as several of these. */
 	const std::uint32_t usual_reply = pages_of_payload(std::min(load.payload, usual_payload)) / depths.elements + 2;
-	depths.send = std::min({most_requests, left(most_completions, depths.receive),
-				std::max(queue_for_calls(depths.credits), 4 * usual_reply)});
+	depths.send = std::min(
+		{most_requests, left(most_completions, depths.receive),
+		 std::max(left(queue_for_calls(depths.credits), depths.receive + drain_requests), 4 * usual_reply)});
 	return depths;
 }
 

@@ -46,12 +46,13 @@ constexpr DeviceLimits with_pages(std::uint32_t small_pages)
 	return device;
 }
 
-/* Of four per credit, one is for draining, and one makes it shorter than a power of two. Or the Writes of four Replies of 1 MiB,
- * whose data may begin within a page, and have a head and a tail. */
+/* Completions are four per credit but for one, which makes them fewer than a power of two: those of 72 Receives, of draining both
+ * queues, and of the send queue. Or the Writes of four Replies of 1 MiB, whose data may begin within a page, and have a head and a
+ * tail. */
 constexpr std::uint32_t service_queue(std::uint32_t elements)
 {
 	const std::uint32_t pieces = verbs::pages_of_payload(mebibyte) + 2;
-	return std::max(4 * usual_service.credits - 2, 4 * ((pieces + elements - 1) / elements));
+	return std::max(4 * usual_service.credits - 1 - 72 - 2, 4 * ((pieces + elements - 1) / elements));
 }
 
 /* What is there, and what comes of it: credits, send queue, receive queue, elements. */
@@ -64,14 +65,14 @@ struct Device {
 	std::uint32_t segments;
 };
 
-/* A requester's send queue is 4 requests per credit but for 2, or 26 for two payloads of 1 MiB; its receive queue
- * is 15 beyond the credits. A responder's are 4 per credit but for 2, or four Replies' Writes; and 8 beyond the credits. */
+/* A requester's send queue is 4 requests per credit, but for one that drains it and one that makes it shorter than a power of two,
+ * or 26 for two payloads of 1 MiB; its receive queue is 15 beyond the credits. A responder's are as above, and 8 beyond the credits. */
 constexpr Device devices[] = {
-	{"Large", large, {128, 510, 143, 1}, {64, 254, 72, 16}, 768, 6},
+	{"Large", large, {128, 510, 143, 1}, {64, 181, 72, 16}, 768, 6},
 	{"FewElements", large_but(&DeviceLimits::elements, 3), {128, 510, 143, 1}, {64, service_queue(3), 72, 3}, 768, 6},
 	{"NoElements", large_but(&DeviceLimits::elements, 0), {128, 510, 143, 1}, {64, service_queue(1), 72, 1}, 768, 6},
-	{"FewRegistrations", large_but(&DeviceLimits::registrations, 48), {128, 510, 143, 1}, {64, 254, 72, 16}, 24, 6},
-	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), {128, 510, 143, 1}, {64, 254, 72, 16}, 6, 6},
+	{"FewRegistrations", large_but(&DeviceLimits::registrations, 48), {128, 510, 143, 1}, {64, 181, 72, 16}, 24, 6},
+	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), {128, 510, 143, 1}, {64, 181, 72, 16}, 6, 6},
 	{"FewCompletions", large_but(&DeviceLimits::completions, 160), {28, 110, 43, 1}, {64, 86, 72, 16}, 168, 6},
 	{"FewRequests", large_but(&DeviceLimits::requests, 32), {7, 26, 22, 1}, {23, 31, 31, 16}, 42, 6},
 	/* 11 segments for 1 MiB; two take 90 requests, of which there are 71. */
