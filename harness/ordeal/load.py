@@ -88,7 +88,7 @@ class Load:
         except LabTimeout as late:
             raise LabTimeout(f"{late}; these do not: {', '.join(self.stuck(since))}") from None
         if self.dead():
-            raise LabError("the load has ended: " + "\n".join(f"{worker.name}: {last_lines(worker.process.output)}"
+            raise LabError("the load has ended: " + "\n".join(f"{worker.name}: {last_lines(worker.process.output, 60)}"
                                                               for worker in self.dead()))
 
     def stuck(self, since: float) -> list[str]:
