@@ -130,13 +130,16 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
 
     logs = LOGS / f"ordeal-{time.strftime('%Y%m%d-%H%M%S')}-seed{record.seed}"
     say(f"{record.cell}; {minutes:.1f} minutes of faults; logs in {logs}")
+    kinds = [kind for kind in possible_kinds(record.cell) if kind in (arguments.faults or KINDS)]
+    if not kinds:
+        raise LabError(f"none of these faults can be had with {record.cell}: choose others, or another --export")
     server, client = kernel_of(record.cell, record.cell.server), kernel_of(record.cell, record.cell.client)
     for kernel in {server, client}:
         build_module(kernel)
     build_peer()
     with Pair(server, client, logs, OURS, OURS) as pair:
         try:
-            Run(pair, record, say).endure(minutes * 60, arguments.faults or possible_kinds(record.cell))
+            Run(pair, record, say).endure(minutes * 60, kinds)
         except (LabError, AssertionError):
             tell_failure(record, logs, blocked_tasks(pair), arguments)
     say(f"{record.outcome.splitlines()[0]}; all of it in {record.write()}")

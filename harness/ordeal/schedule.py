@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, replace
 KERNELS = ("6.12", "7.3")
 NFS_VERSIONS = ("3", "4.0", "4.1", "4.2")
 PROTOCOLS = ("1", "2")
-EXPORTS = ("ext4", "xfs")
+EXT4 = "ext4"
+EXPORTS = (EXT4, "xfs")
 # Not on a disk: it is gone when the server is. The test kernel has no other.
 TMPFS = "tmpfs"
 # Debian's kernels, and the test kernels of scripts/test-kernel, with detectors.
