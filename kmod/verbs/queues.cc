@@ -71,14 +71,11 @@ bool Queues::trim() noexcept
 	return has_receives || has_sends || has_registrations;
 }
 
-/* A depth counts all that the transfers of a connection post. */
+/* The kernel adds work requests for transfers, one each at least. The depth counts what these post. */
 bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 {
 	ib_device *const device = field::rdma_cm_id::device(id);
-	const std::uint32_t contexts =
-		rpcordma_transfers_take_registrations(device, field::rdma_cm_id::port_num(id)) ? sizes.transfers : 0;
-	/* The kernel adds work requests for these, one each at least. */
-	const std::uint32_t added = std::min(contexts, sizes.depths.send);
+	const std::uint32_t added = std::min(sizes.transfers, sizes.depths.send);
 	ib_cq *const cq = __ib_alloc_cq_any(device, this, static_cast<int>(sizes.depths.completions()),
 					    kernel::IB_POLL_WORKQUEUE, "rpcordma");
 	if (rpcordma_pointer_error(cq) != 0)
@@ -97,7 +94,7 @@ bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	field::ib_qp_init_attr::qp_context(wanted) = this;
 	field::ib_qp_init_attr::sq_sig_type(wanted) = kernel::IB_SIGNAL_REQ_WR;
 	field::ib_qp_init_attr::qp_type(wanted) = kernel::IB_QPT_RC;
-	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = contexts;
+	field::ib_qp_init_attr::max_rdma_ctxs(wanted) = sizes.transfers;
 	field::ib_qp_init_attr::port_num(wanted) = field::rdma_cm_id::port_num(id);
 	if (rdma_create_qp(id, pd_, wanted) != 0)
 		return false;
