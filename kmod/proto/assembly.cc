@@ -84,8 +84,6 @@ std::expected<Assembly, CallError> Assembly::without_chunks(const Call &call, co
 {
 	if (wire::header_size(call.version, 0, 0, 0) > limits.reply_threshold)
 		return std::unexpected(CallError::no_room_for_reply);
-	if (call.payload.empty())
-		return std::unexpected(CallError::no_payload);
 	if (call.payload.size() > limits.stream)
 		return std::unexpected(CallError::too_large);
 	if (call.payload.size() < smallest_rpc_call)
