@@ -106,6 +106,7 @@ void deliver(Transport &transport, Request &request) noexcept
 		return transport.keep_receives();
 	}
 	transport.endpoint().receives().give_back(buffer);
+	transport.outstanding().answered(request);
 	{
 		kernel::KernelGuard guard(field::rpc_xprt::queue_lock(transport.xprt()));
 		int size = *taken;

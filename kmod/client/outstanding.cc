@@ -155,9 +155,6 @@ Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall
 	request.reply = &buffer;
 	if (progress.memory == Memory::advertised && request.advertised.is_invalidated() && !invalidate(request))
 		memory_is_back(request);
-	judgement.is_memory_back = progress.memory == Memory::none;
-	if (judgement.is_memory_back)
-		credits_.give_back();
 	if (const auto credits = proto::grant_of(message))
 		judgement.grant = is_error(*request.verdict) ? credits_.granted_by_error(*credits) :
 							       credits_.granted(*credits);
@@ -231,10 +228,14 @@ bool Outstanding::free_memory(Request &request, const char *by) noexcept
 		rpc_wake_up_queued_task(sleepers_.get(), progress.sleeper);
 	if (progress.fenced)
 		std::exchange(progress.fenced, nullptr)->complete();
-	if (progress.state != State::replied)
-		return false;
+	return progress.state == State::replied;
+}
+
+void Outstanding::answered(Request &request) noexcept
+{
+	kernel::Guard guard(lock_);
+	progress_of(request).state = State::idle;
 	credits_.give_back();
-	return true;
 }
 
 void Outstanding::await_another(Request &request) noexcept
@@ -242,7 +243,6 @@ void Outstanding::await_another(Request &request) noexcept
 	kernel::Guard guard(lock_);
 	request.withdraw_offer();
 	progress_of(request).state = State::sent;
-	credits_.take();
 }
 
 bool Outstanding::trim() noexcept
@@ -272,6 +272,10 @@ void Outstanding::sweep() noexcept
 		if (!free_memory(*request, "disconnect"))
 			continue;
 		/* Its Reply came when nothing could be invalidated any more. sunrpc waits with the request until it is let go. */
+		{
+			kernel::Guard guard(lock_);
+			progress_of(*request).state = State::idle;
+		}
 		let_go(owner_, request->rqst, *std::exchange(request->reply, nullptr));
 	}
 }
@@ -297,8 +301,8 @@ void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	kernel::Guard guard(lock_);
 	Request::Progress &progress = progress_of(request);
 	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and that
-	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. Not where one is being worked on. */
-	if (timed_out && !rpcordma_rqst_is_pinned(rqst) && progress.connection == connection_)
+	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. */
+	if (timed_out && progress.state != State::replied && progress.connection == connection_)
 		owner_.give_up("no reply in time");
 	if (!withdraw(request)) {
 		abandon(request);

@@ -75,13 +75,10 @@ class Outstanding {
 		Match match;
 		/* The handle that the peer has invalidated with it, if it did, was the Call's. */
 		bool invalidation_allowed = true;
-		/* Or it offered none. Else take_back() is due. */
-		bool is_memory_back = false;
 		proto::Grant grant = proto::Grant::usual;
 	};
 	/* Judges a Reply by what its Call offered, and sets `verdict`. If the Reply is awaited and accepted, nobody else
-	 * touches the request from here on, and its memory is back if the peer has invalidated all of it. The credit comes back
-	 * with the memory.
+	 * touches the request from here on, and its memory is back if the peer has invalidated all of it.
 	 * Context: a completion. */
 	[[nodiscard]] Judgement judge(Request &request, const proto::ForCall &message,
 				      verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -94,7 +91,9 @@ class Outstanding {
 	/* The peer does not reach the Call's memory any more. Context: the completion that the Request is the Signal of; or
 	 * another, if the peer has invalidated all. */
 	void taken_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The Call waits for another Reply, with a credit, and offers it no memory. Context: a completion. */
+	/* The Call has its Reply: the credit comes back. Context: a completion. */
+	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The Call waits for another Reply, and offers it no memory. Context: a completion. */
 	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Frees what has not been needed since the last call. Return: whether another call may free more. Context: process. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);

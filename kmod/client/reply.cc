@@ -169,7 +169,7 @@ bool take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	/* sunrpc has looked at the clock when it looked for the Call. */
 	transport.latencies().record(field::rpc_rqst::rq_rtt(rqst));
 	trace_accepted(transport, message, *request.verdict, transport.negotiator().highest());
-	if (judgement.is_memory_back)
+	if (request.advertised.count() == 0)
 		deliver(transport, request);
 	else
 		transport.outstanding().take_back(request);

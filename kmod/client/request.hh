@@ -86,7 +86,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 			/* Nobody waits for its reply any more, and its memory is on its way out of the peer's reach. A
 			 * reply is late. */
 			withdrawn,
-			/* It has its reply, which sunrpc has been given, or waits for while it holds on to the RPC. */
+			/* A reply has come and is being worked on. */
 			replied,
 		};
 		/* Where the memory is that the peer may reach. */
