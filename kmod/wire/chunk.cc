@@ -12,12 +12,16 @@ constexpr std::uint32_t absent = 0;
 /// Three lists without an item, as most messages have them.
 constexpr std::size_t no_chunks_size = chunks_size(0, 0, 0);
 
-bool begin_without_chunks(Bytes bytes) noexcept
+/// Reads them, where that is what comes next.
+bool read_no_chunks(Reader &reader) noexcept
 {
-	if (bytes.size() < no_chunks_size)
+	Reader ahead(reader);
+	const auto words = ahead.take<no_chunks_size>();
+	if (!words || load_word<0>(*words) != absent || load_word<1>(*words) != absent ||
+	    load_word<2>(*words) != absent)
 		return false;
-	const auto words = bytes.first<no_chunks_size>();
-	return load_word<0>(words) == absent && load_word<1>(words) == absent && load_word<2>(words) == absent;
+	reader = ahead;
+	return true;
 }
 
 Result<void> encode_no_chunks(Writer &writer) noexcept
@@ -148,9 +152,8 @@ Result<WriteList> WriteList::decode(Reader &reader) noexcept
 
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
 {
-	if (!begin_without_chunks(reader.rest())) [[unlikely]]
+	if (!read_no_chunks(reader)) [[unlikely]]
 		return decode_lists(reader);
-	(void)reader.take(no_chunks_size);
 	return Chunks{};
 }
 
