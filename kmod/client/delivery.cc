@@ -3,7 +3,6 @@
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
-#include "kernel/xdr_buf.hh"
 
 namespace rpcordma::client {
 
@@ -18,7 +17,8 @@ using Taken = std::expected<int, proto::ReplyError>;
 void place(xdr_buf &buffer, wire::Bytes payload, const proto::Placement &placement, std::uint32_t written)
 {
 	if (written == 0) {
-		kernel::copy_in(buffer, payload);
+		write_bytes_to_xdr_buf(&buffer, 0, const_cast<std::byte *>(payload.data()),
+				       static_cast<unsigned int>(payload.size()));
 		return;
 	}
 	auto *const tail = static_cast<std::byte *>(field::xdr_buf::tail(&buffer));
@@ -86,7 +86,8 @@ int say_failed(rpc_rqst *rqst, int error)
 							      proto::Failure::version_denied :
 							      proto::Failure::unintelligible);
 	const wire::Bytes bytes = reply.bytes();
-	kernel::copy_in(field::rpc_rqst::rq_rcv_buf(rqst), bytes);
+	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, const_cast<std::byte *>(bytes.data()),
+			       static_cast<unsigned int>(bytes.size()));
 	rpcordma_task_ask_once(field::rpc_rqst::rq_task(rqst));
 	return static_cast<int>(bytes.size());
 }
