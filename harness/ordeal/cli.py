@@ -121,6 +121,14 @@ def begin_of(arguments: argparse.Namespace, lines: Sequence[records.Line]) -> tu
     return seed, minutes
 
 
+def kinds_in(cell: Cell, wanted: Sequence[str] | None) -> list[str]:
+    """Those of the wanted kinds that can be had there; all that can, where nothing is said."""
+    kinds = [kind for kind in possible_kinds(cell) if wanted is None or kind in wanted]
+    if not kinds:
+        raise LabError(f"none of these faults can be had with {cell}: choose others, or another --export")
+    return kinds
+
+
 def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace) -> None:
     """One run, from the boot of its guests to its line in the log."""
     begin = time.monotonic()
@@ -130,9 +138,9 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
 
     logs = LOGS / f"ordeal-{time.strftime('%Y%m%d-%H%M%S')}-seed{record.seed}"
     say(f"{record.cell}; {minutes:.1f} minutes of faults; logs in {logs}")
-    kinds = [kind for kind in possible_kinds(record.cell) if kind in (arguments.faults or KINDS)]
-    if not kinds:
-        raise LabError(f"none of these faults can be had with {record.cell}: choose others, or another --export")
+    kinds = kinds_in(record.cell, arguments.faults)
+    if left_out := sorted(set(arguments.faults or ()) - set(kinds)):
+        say(f"left out, because it cannot be had there: {', '.join(left_out)}")
     server, client = kernel_of(record.cell, record.cell.server), kernel_of(record.cell, record.cell.client)
     for kernel in {server, client}:
         build_module(kernel)

@@ -25,6 +25,7 @@ BUFFERED = ("--direct=0 --bsrange=4k-256k --fsync_on_close=1", "--direct=0 --bs=
 FIO_SIZE = "2M"
 # Long enough for the last round of fio, or for the model's last look at each file.
 END_SECONDS = 300
+LAST_LINES = 60
 
 
 @dataclass
@@ -88,7 +89,7 @@ class Load:
         except LabTimeout as late:
             raise LabTimeout(f"{late}; these do not: {', '.join(self.stuck(since))}") from None
         if self.dead():
-            raise LabError("the load has ended: " + "\n".join(f"{worker.name}: {last_lines(worker.process.output, 60)}"
+            raise LabError("the load has ended: " + "\n".join(f"{worker.name}: {last_lines(worker.process.output)}"
                                                               for worker in self.dead()))
 
     def stuck(self, since: float) -> list[str]:
@@ -113,7 +114,7 @@ class Load:
         for worker in self.workers:
             result = worker.process.wait(END_SECONDS)
             if result.status != 0:
-                raise LabError(f"{worker.name} found an error:\n{last_lines(result.stdout, 60)}")
+                raise LabError(f"{worker.name} found an error:\n{last_lines(result.stdout)}")
         if self.held:
             self.held.kill()
             self.held.wait(END_SECONDS)
@@ -129,6 +130,6 @@ def longest_gap(times: list[float], begin: float, end: float) -> float:
                default=0.0)
 
 
-def last_lines(text: str, count: int = 10) -> str:
-    """How a text ends."""
-    return "\n".join(text.splitlines()[-count:])
+def last_lines(text: str) -> str:
+    """How a text ends: with all that a worker says of what it found."""
+    return "\n".join(text.splitlines()[-LAST_LINES:])

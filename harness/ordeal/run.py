@@ -299,7 +299,7 @@ def blocked_tasks(pair: Pair) -> str:
             guest.run("echo w >/proc/sysrq-trigger")
             guest.mark("blocked tasks above")
             shown.append(f"{guest.name}:\n{guest.output('rdma resource show qp')}"
-                         + last_lines("\n".join(map(str, guest.kernel_log[begin:])), 60))
+                         + last_lines("\n".join(map(str, guest.kernel_log[begin:]))))
         except (LabError, GuestDied) as error:
             shown.append(f"{guest.name}: {error}")
     return "\n".join(shown)

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from lab.errors import LabError
 from lab.paths import CHECKOUT, GUEST_SCRIPTS
 from ordeal import record as records
-from ordeal.cli import arguments_of, begin_of
+from ordeal.cli import arguments_of, begin_of, kinds_in
 from ordeal.faults import KINDS
 from ordeal.load import ENOUGH, Worker, longest_gap
 from ordeal.record import Happened, Record
@@ -75,6 +76,15 @@ def test_test_kernels_have_what_they_can() -> None:
         assert KINDS.keys() - possible_kinds(sanitized) == {"impaired-network", "blackout", "server-crashed"}
         for other in ("tmpfs", "xfs"):
             assert KINDS.keys() - possible_kinds(Cell.of(seed, export=other)) == {"server-crashed"}
+
+
+def test_faults_that_cannot_be_had_are_left_out() -> None:
+    """XFS does not keep all through a crash; that a run would have no fault at all is an error."""
+    assert kinds_in(CELL, None) == possible_kinds(CELL)
+    assert kinds_in(CELL, ["server-crashed", "nfsd-restarted"]) == ["nfsd-restarted"]
+    assert "server-crashed" in kinds_in(replace(CELL, export="ext4"), ["server-crashed"])
+    with pytest.raises(LabError, match="none of these faults"):
+        kinds_in(CELL, ["server-crashed"])
 
 
 def test_the_limits_are_written_down() -> None:
