@@ -15,6 +15,8 @@ constexpr unsigned ENTRIES = 120;
 constexpr std::size_t KEPT_REPLIES = 16;
 // One in so many invalidates a handle that nobody has offered.
 constexpr std::size_t INVALIDATIONS = 32;
+// A command that goes on to call may take so many times the patience to end: how much it has left to do is its own affair.
+constexpr int MOST_PATIENCE = 10;
 // RPC's header of a Reply. What is behind it is the business of NFS.
 constexpr std::size_t FRONT_OF_A_REPLY = 24;
 
@@ -62,18 +64,23 @@ void ClientFuzz::run(const std::function<void(const FuzzTally &)> &look_around)
 
 void ClientFuzz::serve_until(const std::function<bool()> &done)
 {
-	const Deadline end = settings_.patience.deadline();
+	const Deadline end = Clock::now() + MOST_PATIENCE * settings_.patience.answer;
+	quiet_until_ = settings_.patience.deadline();
 	while (!done()) {
+		if (Clock::now() >= quiet_until_)
+			throw Violation("the client's command does not end, and does not call any more");
 		if (Clock::now() >= end)
-			throw Violation("the client's command does not end");
-		responder_.serve_until([] { return false; }, std::min(end, Clock::now() + LOOK_AROUND));
+			throw Violation("the client's command does not end, and goes on to call");
+		responder_.serve_until([] { return false; }, std::min(quiet_until_, Clock::now() + LOOK_AROUND));
 	}
 }
 
 bool ClientFuzz::take_call(ArrivedCall &call)
 {
-	if (is_over())
+	if (is_over()) {
+		quiet_until_ = settings_.patience.deadline();
 		return false;
+	}
 	constexpr std::size_t LONG_REPLIES = 4;
 	const Answer answer = responder_.plan(call, dice_.one_in(LONG_REPLIES));
 	send_changed(call.connection, answer);

@@ -25,7 +25,8 @@ class ClientFuzz {
 	/// Sends all of them to whoever calls. Calls @look_around twice a second, and whenever some have been sent. Throws
 	/// Violation where no Call comes for as long as the settings' patience has it, Interrupted after a signal.
 	void run(const std::function<void(const FuzzTally &)> &look_around);
-	/// Goes on to serve, and changes nothing, until @done says so. Throws Violation where it does not within the patience.
+	/// Goes on to serve, and changes nothing, until @done says so. Throws Violation where no Call comes for as long as the
+	/// patience has it, or where @done does not say so within ten times that.
 	void serve_until(const std::function<bool()> &done);
 
 	[[nodiscard]] const FuzzTally &tally() const noexcept { return tally_; }

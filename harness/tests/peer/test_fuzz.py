@@ -92,14 +92,17 @@ def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
     assert {"Reply", "ERR_CHUNK"} <= told["answers"].keys()
 
 
-def test_a_client_that_calls_no_more_is_told(solo: Solo, peer: Peer) -> None:
+@pytest.mark.parametrize(("count", "failure"), [
+    ("1000", "the client does not call any more"),
+    ("1", "the client's command does not end, and does not call any more")], ids=["before the last message", "after it"])
+def test_a_client_that_calls_no_more_is_told(solo: Solo, peer: Peer, count: str, failure: str) -> None:
     """Its last messages are printed, as a case that can be run."""
     client = (f"mkdir -p {FUZZED} && timeout 60 mount -t nfs -o vers=3,proto=rdma,port={PEER_PORT},mountproto=tcp,"
               f"mountport={PEER_MOUNT_PORT},nolock,soft,timeo=10,retrans=1 {solo.ADDRESS}:/ {FUZZED}; exec sleep 1000")
-    ended = peer.run("fuzz", *LISTEN, "--exec", client, "--patience", "5", check=False)
+    ended = peer.run("fuzz", *LISTEN, "--exec", client, "--patience", "5", "--count", count, check=False)
     solo.guest.run(f"umount -l {FUZZED}", check=False)
     assert ended.status == FAILED, ended.stdout
-    assert re.search(r"^FAILED: the client does not call any more$", ended.stdout, re.MULTILINE), ended.stdout
+    assert re.search(f"^FAILED: {failure}$", ended.stdout, re.MULTILINE), ended.stdout
     case = ended.stdout[ended.stdout.index("# RFC 8166"):]
     solo.guest.run(f"mkdir -p /tmp/fuzz/client && cat >/tmp/fuzz/client/last.case <<'END'\n{case}END")
     again = peer.run("run", "/tmp/fuzz/client/last.case", *LISTEN[1:], "--exec", "exit", check=False)
