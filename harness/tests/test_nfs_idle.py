@@ -18,6 +18,27 @@ GIVEN_BACK_SECONDS = 180
 AT_HAND = {"client": {"receive_buffers": 24, "send_buffers": 10, "requests": 4},
            "server": {"receive_buffers": 32, "send_buffers": 10, "calls": 4, "pushes": 4, "transfers": 4, "pulls": 0,
                       "kept_pages": 0}}
+# What soft-RoCE's queues of one connection take, with a page between them: it rounds each up to a power of two.
+QUEUE_KIB = {"client": 300, "server": 200}
+
+
+def queue_kib(guest: Guest) -> int:
+    """What soft-RoCE's queues take, those of its own included."""
+    return int(guest.run("awk '/ rxe_queue_init/ {size += $2} END {print size / 1024}' /proc/vmallocinfo").stdout)
+
+
+@pytest.mark.about("both together")
+@pytest.mark.versions("3")
+def test_the_queues_of_a_connection_are_small(pair: Pair, version: str) -> None:
+    """They are most of what an idle connection takes, and a work request too many doubles them."""
+    guests = {"client": pair.client, "server": pair.server}
+    for guest in guests.values():
+        eventually(guest, f"grep -qx 'endpoints 0' {LIVE_OBJECTS}", 60)
+    before = {end: queue_kib(guest) for end, guest in guests.items()}
+    with mounted(pair, version):
+        assert live_objects(pair.client)["endpoints"] == live_objects(pair.server)["endpoints"] == 1
+        taken = {end: queue_kib(guest) - before[end] for end, guest in guests.items()}
+    assert 0 < taken["client"] <= QUEUE_KIB["client"] and 0 < taken["server"] <= QUEUE_KIB["server"], taken
 
 
 def burst(client: Guest) -> None:

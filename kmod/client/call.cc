@@ -6,6 +6,7 @@
 #include "client/delivery.hh"
 #include "client/transport.hh"
 #include "kernel/trace.hh"
+#include "kernel/xdr_buf.hh"
 #include "wire/header.hh"
 
 namespace rpcordma::client {
@@ -163,7 +164,7 @@ class OutgoingCall {
 		std::byte *const payload = message.data() + plan_.header_size;
 		switch (plan_.call) {
 		case CallTransfer::inline_message:
-			read_bytes_from_xdr_buf(&call, 0, payload, plan_.inline_size);
+			kernel::copy_out(call, 0, {payload, plan_.inline_size});
 			break;
 		case CallTransfer::read_chunk: {
 			const auto head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&call));

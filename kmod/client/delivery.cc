@@ -3,6 +3,7 @@
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
+#include "kernel/xdr_buf.hh"
 
 namespace rpcordma::client {
 
@@ -17,8 +18,7 @@ using Taken = std::expected<int, proto::ReplyError>;
 void place(xdr_buf &buffer, wire::Bytes payload, const proto::Placement &placement, std::uint32_t written)
 {
 	if (written == 0) {
-		write_bytes_to_xdr_buf(&buffer, 0, const_cast<std::byte *>(payload.data()),
-				       static_cast<unsigned int>(payload.size()));
+		kernel::copy_in(buffer, payload);
 		return;
 	}
 	auto *const tail = static_cast<std::byte *>(field::xdr_buf::tail(&buffer));
@@ -86,8 +86,7 @@ int say_failed(rpc_rqst *rqst, int error)
 							      proto::Failure::version_denied :
 							      proto::Failure::unintelligible);
 	const wire::Bytes bytes = reply.bytes();
-	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, const_cast<std::byte *>(bytes.data()),
-			       static_cast<unsigned int>(bytes.size()));
+	kernel::copy_in(field::rpc_rqst::rq_rcv_buf(rqst), bytes);
 	rpcordma_task_ask_once(field::rpc_rqst::rq_task(rqst));
 	return static_cast<int>(bytes.size());
 }

@@ -18,8 +18,9 @@ namespace {
 constexpr unsigned long connect_timeout = 60 * kernel::HZ;
 constexpr unsigned long bind_timeout = 60 * kernel::HZ;
 constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
-/* The slots that a transport keeps, 8 KiB of them. Beyond, sunrpc allocates one for each RPC, and frees it again. */
-constexpr unsigned int kept_slots = 16;
+/* The slots that a transport keeps, 64 KiB of them: those of the default. Beyond, sunrpc allocates one for each RPC, and frees
+ * it again. */
+constexpr unsigned int kept_slots = 128;
 
 constexpr std::size_t xprt_size = kernel::Layout<rpc_xprt>::size;
 static_assert(xprt_size % alignof(Transport) == 0);

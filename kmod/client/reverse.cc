@@ -7,6 +7,7 @@
 
 #include "client/transport.hh"
 #include "kernel/trace.hh"
+#include "kernel/xdr_buf.hh"
 #include "proto/response.hh"
 #include "proto/reverse.hh"
 #include "wire/header.hh"
@@ -440,7 +441,7 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 	const wire::Front front{xid, version, reverse_credits, wire::Direction::reply, is_long};
 	std::uint32_t message_size = size_of(wire::encode(buffer->bytes(), front, returned));
 	if (!is_long) {
-		read_bytes_from_xdr_buf(&reply, 0, buffer->bytes().data() + message_size, size);
+		kernel::copy_out(reply, 0, buffer->bytes().subspan(message_size, size));
 		message_size += size;
 	}
 	rpcordma_trace_reverse_reply_sent(owner_.peer(), static_cast<u32>(xid), name_of(plan->transfer), size);

@@ -8,6 +8,7 @@
 #include <linux/sunrpc/svc_xprt.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include <rdma/rw.h>
 
 #include "kernel/glue.h"
 

@@ -80,8 +80,23 @@ bool count_takes_padding(const Call &call, std::uint64_t before, std::uint64_t l
 
 } // namespace
 
+std::expected<Assembly, CallError> Assembly::without_chunks(const Call &call, const CallLimits &limits) noexcept
+{
+	if (wire::header_size(call.version, 0, 0, 0) > limits.reply_threshold)
+		return std::unexpected(CallError::no_room_for_reply);
+	if (call.payload.size() > limits.stream)
+		return std::unexpected(CallError::too_large);
+	if (call.payload.size() < smallest_rpc_call)
+		return std::unexpected(CallError::too_small);
+	Assembly assembly(call);
+	assembly.size_ = static_cast<std::uint32_t>(call.payload.size());
+	return assembly;
+}
+
 std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimits &limits) noexcept
 {
+	if (!call.is_long && !call.chunks.any()) [[likely]]
+		return without_chunks(call, limits);
 	const wire::ReadList &reads = call.chunks.reads;
 	if (reads.count() > limits.segments || room_segments(call.chunks) > limits.room_segments)
 		return std::unexpected(CallError::too_many_segments);

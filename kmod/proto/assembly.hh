@@ -150,6 +150,9 @@ class Assembly {
 	[[nodiscard]] Pieces pieces() const noexcept;
 
     private:
+	/// The same where there is nothing but the message's payload.
+	[[nodiscard]] static std::expected<Assembly, CallError> without_chunks(const Call &call,
+									       const CallLimits &limits) noexcept;
 	explicit Assembly(const Call &call) noexcept
 		: call_(&call)
 	{

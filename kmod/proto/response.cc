@@ -68,6 +68,8 @@ std::optional<Item> Remainder::next() noexcept
 
 std::uint32_t reduced_size(std::uint32_t size, std::span<const Item> items) noexcept
 {
+	if (items.empty())
+		return size;
 	std::uint32_t sum = 0;
 	Remainder remainder(size, items);
 	while (const auto stretch = remainder.next())

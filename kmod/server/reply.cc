@@ -5,6 +5,7 @@
 
 #include "kernel/page.hh"
 #include "kernel/trace.hh"
+#include "kernel/xdr_buf.hh"
 #include "server/connection.hh"
 #include "server/stream.hh"
 #include "wire/header.hh"
@@ -167,8 +168,7 @@ std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto:
 		return size;
 	proto::Remainder remainder(field::xdr_buf::len(&reply), items);
 	while (const auto stretch = remainder.next()) {
-		read_bytes_from_xdr_buf(&reply, stretch->offset, message.subspan(size, stretch->length).data(),
-					stretch->length);
+		kernel::copy_out(reply, stretch->offset, message.subspan(size, stretch->length));
 		size += stretch->length;
 	}
 	return size;

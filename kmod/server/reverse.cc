@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernel/trace.hh"
+#include "kernel/xdr_buf.hh"
 #include "server/connection.hh"
 #include "wire/header.hh"
 
@@ -36,7 +37,7 @@ std::uint32_t fill(const proto::ReversePlan &plan, wire::Version version, rpc_rq
 	if (plan.is_long)
 		return size;
 	const unsigned int length = field::xdr_buf::len(&call);
-	read_bytes_from_xdr_buf(&call, 0, message.subspan(size, length).data(), length);
+	kernel::copy_out(call, 0, message.subspan(size, length));
 	return size + length;
 }
 
@@ -372,7 +373,7 @@ bool ReverseRequester::fail(wire::Xid xid) noexcept
 	if (!rqst)
 		return false;
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
-	write_bytes_to_xdr_buf(&field::rpc_rqst::rq_rcv_buf(rqst), 0, const_cast<std::byte *>(bytes.data()), size);
+	kernel::copy_in(field::rpc_rqst::rq_rcv_buf(rqst), bytes);
 	rpcordma_task_ask_once(task);
 	xprt_complete_rqst(task, static_cast<int>(size));
 	return true;

@@ -9,6 +9,9 @@ namespace {
 
 /* Work requests per call: a registration, a Send and an invalidation, and one to spare. More wait for room. */
 constexpr std::uint32_t send_requests_per_call = 4;
+/* Devices round a queue up to a power of two, and soft-RoCE leaves one place of it free: with this, the queue for a power of
+ * two of calls does not take twice the memory. */
+constexpr std::uint32_t unused_requests = drain_requests + 1;
 /* A scatter/gather element takes memory of the device's queue, used or not. */
 constexpr std::uint32_t most_elements = 16;
 /* The shortest send queue that a responder asks for where a device's completion queue is short. */
@@ -32,9 +35,14 @@ constexpr std::uint32_t payload_in(std::uint32_t segments, proto::RegistrationLi
 	return (std::min(segments, most_segments) - 2) * limits.pages * kernel::page_size - kernel::page_size;
 }
 
+constexpr std::uint32_t queue_for_calls(std::uint32_t credits)
+{
+	return left(credits * send_requests_per_call, unused_requests);
+}
+
 /* A send queue that takes an RPC of so many segments, a registration and an invalidation each, and the Send. Half of the
  * queue is the most that one may fill. */
-constexpr std::uint32_t queue_for(std::uint32_t segments)
+constexpr std::uint32_t queue_for_segments(std::uint32_t segments)
 {
 	return 2 * (2 * segments + 1);
 }
@@ -57,14 +65,13 @@ std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, cons
 	const std::uint32_t largest = std::min(largest_message(load.payload, device.registration), most_segments);
 
 	RequesterDepths depths{};
-	depths.credits = std::min(
-		{load.credits, most_requests / send_requests_per_call, left(most_requests, other_receives),
-		 left(most_completions, other_receives + load.reverse_credits) / (send_requests_per_call + 1)});
+	depths.credits =
+		std::min({load.credits, most_requests / send_requests_per_call, left(most_requests, other_receives),
+			  left(most_completions, other_receives) / (send_requests_per_call + 1)});
 	depths.receive = depths.credits + other_receives;
 	/* However few credits there are, the queue takes an RPC with the largest Call and Reply, where the device can. */
-	depths.send = std::min(
-		{most_requests, left(most_completions, depths.receive),
-		 std::max(depths.credits * send_requests_per_call + load.reverse_credits, queue_for(2 * largest))});
+	depths.send = std::min({most_requests, left(most_completions, depths.receive),
+				std::max(queue_for_calls(depths.credits), queue_for_segments(2 * largest))});
 	depths.segments = std::min(2 * largest, segments_in(depths.send));
 	if (depths.credits == 0 || depths.segments < usual)
 		return std::unexpected(Lack::room);
@@ -77,7 +84,8 @@ std::expected<RequesterDepths, Lack> depths_for(const DeviceLimits &device, cons
 	return depths;
 }
 
-/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. */
+/* A responder's work requests may have to wait for room one by one, so that the shortest of queues will do. Its completion queue
+ * is the one that does not exceed a power of two: it is for Receives as well. */
 std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const ResponderLoad &load) noexcept
 {
 	const std::uint32_t most_requests = left(device.requests, drain_requests);
@@ -93,8 +101,9 @@ std::expected<Depths, Lack> depths_for(const DeviceLimits &device, const Respond
 	depths.elements = std::clamp(device.elements, 1u, most_elements);
 	/* A larger one takes as much as several of these. */
 	const std::uint32_t usual_reply = pages_of_payload(std::min(load.payload, usual_payload)) / depths.elements + 2;
-	depths.send = std::min({most_requests, left(most_completions, depths.receive),
-				std::max(depths.credits * send_requests_per_call, 4 * usual_reply)});
+	depths.send = std::min(
+		{most_requests, left(most_completions, depths.receive),
+		 std::max(left(queue_for_calls(depths.credits), depths.receive + drain_requests), 4 * usual_reply)});
 	return depths;
 }
 

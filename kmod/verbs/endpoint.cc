@@ -37,14 +37,17 @@ bool can_register(ib_device *device) noexcept
 	return false;
 }
 
-/* Each Transfer of a payload takes registrations of its own. */
-ReadLoad read_load(ib_device *device, u32 port, const ResponderLoad &load) noexcept
+/* Each Transfer of a payload takes registrations of its own, where it takes any. */
+ReadDepths read_depths(ib_device *device, u32 port, std::uint32_t credits, const ResponderLoad &load) noexcept
 {
+	if (!rpcordma_transfers_take_registrations(device, port))
+		return {.registrations = 0, .segments = ~0u};
 	const auto taken = [&](std::uint32_t payload) {
 		const std::uint32_t pages = pages_of_payload(payload);
 		return rdma_rw_mr_factor(device, port, pages) + (pages - 1) / most_pieces;
 	};
-	return {.usual = taken(std::min(load.payload, usual_payload)), .largest = taken(load.payload)};
+	return read_depths_for(limits_of(device), credits,
+			       {.usual = taken(std::min(load.payload, usual_payload)), .largest = taken(load.payload)});
 }
 
 ConnectOutcome cannot_use(ib_device *device, Lack lack) noexcept
@@ -91,8 +94,10 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	capacity_ = {.credits = depths->credits, .segments = depths->segments, .payload = depths->payload};
 	/* As large as any responder may use them: what it sends is known when it has accepted. */
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, own_.receive_size, highest_version_);
+	const bool takes_registrations = rpcordma_transfers_take_registrations(device, id_.port());
+	const std::uint32_t transfers = wishes.load.reverse_credits * wishes.reverse_transfers;
 	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
-						   .transfers = wishes.load.reverse_credits * wishes.reverse_transfers,
+						   .transfers = takes_registrations ? transfers : 0,
 						   .send_size = largest_sent(own_.send_size),
 						   .receive_size = receive_size,
 						   .most_registrations = depths->registrations,
@@ -110,11 +115,10 @@ ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &req
 	ib_device *const device = id_.device();
 	if (!can_register(device))
 		return Outcome::no_device;
-	const DeviceLimits limits = limits_of(device);
-	const auto depths = depths_for(limits, wishes.load);
+	const auto depths = depths_for(limits_of(device), wishes.load);
 	if (!depths)
 		return cannot_use(device, depths.error());
-	const ReadDepths reads = read_depths_for(limits, depths->credits, read_load(device, id_.port(), wishes.load));
+	const ReadDepths reads = read_depths(device, id_.port(), depths->credits, wishes.load);
 	capacity_ = {.credits = depths->credits, .read_segments = rpcordma_is_iwarp(device) ? reads.segments : ~0u};
 	const proto::InlineThresholds thresholds = agreement().inline_thresholds;
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, thresholds.call, highest_version_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/queues.hh"
 
+#include <algorithm>
 #include <utility>
 
 namespace rpcordma::verbs {
@@ -70,11 +71,13 @@ bool Queues::trim() noexcept
 	return has_receives || has_sends || has_registrations;
 }
 
+/* The kernel adds work requests for transfers, one each at least. The depth counts what these post. */
 bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 {
-	ib_cq *const cq = __ib_alloc_cq_any(field::rdma_cm_id::device(id), this,
-					    static_cast<int>(sizes.depths.completions()), kernel::IB_POLL_WORKQUEUE,
-					    "rpcordma");
+	ib_device *const device = field::rdma_cm_id::device(id);
+	const std::uint32_t added = std::min(sizes.transfers, sizes.depths.send);
+	ib_cq *const cq = __ib_alloc_cq_any(device, this, static_cast<int>(sizes.depths.completions()),
+					    kernel::IB_POLL_WORKQUEUE, "rpcordma");
 	if (rpcordma_pointer_error(cq) != 0)
 		return false;
 	cq_ = cq;
@@ -83,7 +86,7 @@ bool Queues::make_queue_pair(rdma_cm_id *id, const QueueSizes &sizes) noexcept
 	ib_qp_init_attr *const wanted = attributes.get();
 	field::ib_qp_init_attr::send_cq(wanted) = cq_;
 	field::ib_qp_init_attr::recv_cq(wanted) = cq_;
-	field::ib_qp_init_attr::max_send_wr(wanted) = sizes.depths.send + drain_requests;
+	field::ib_qp_init_attr::max_send_wr(wanted) = sizes.depths.send + drain_requests - added;
 	field::ib_qp_init_attr::max_recv_wr(wanted) = sizes.depths.receive + drain_requests;
 	field::ib_qp_init_attr::max_send_sge(wanted) = sizes.depths.elements;
 	field::ib_qp_init_attr::max_recv_sge(wanted) = 1;

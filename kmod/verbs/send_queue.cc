@@ -145,7 +145,7 @@ bool SendQueue::trim() noexcept
 	bool is_more;
 	{
 		kernel::Guard guard(lock_);
-		is_more = free_.give_up(unneeded, least_buffers);
+		is_more = free_.give_up(unneeded, idle_buffers);
 	}
 	unneeded.for_each([this](const SendBuffer &buffer) { memory_.sub(buffer.bytes().size()); });
 	unneeded.delete_all();

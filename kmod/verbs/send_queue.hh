@@ -86,9 +86,11 @@ struct Chain {
 
 class SendQueue : public kernel::Heap {
     public:
-	/* The buffers that are kept however long nothing is sent. The Send that takes the last one asks for a completion, so that few
-	 * buffers would be many completions. */
+	/* The buffers that a connection begins with. The Send that takes the last one asks for a completion, so that few buffers
+	 * would be many completions. */
 	static constexpr std::uint32_t least_buffers = 8;
+	/* Those that are kept however long nothing is sent. */
+	static constexpr std::uint32_t idle_buffers = 4;
 
 	/* `size` is that of the largest message in bytes, `depth` the number of work requests that fit the queue pair. */
 	SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint32_t depth, QueueUser &user) noexcept;

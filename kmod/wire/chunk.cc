@@ -9,6 +9,30 @@ namespace {
 constexpr std::uint32_t present = 1;
 constexpr std::uint32_t absent = 0;
 
+/// Three lists without an item, as most messages have them.
+constexpr std::size_t no_chunks_size = chunks_size(0, 0, 0);
+
+/// Reads them, where that is what comes next.
+bool read_no_chunks(Reader &reader) noexcept
+{
+	Reader ahead(reader);
+	const auto words = ahead.take<no_chunks_size>();
+	if (!words || load_word<0>(*words) != absent || load_word<1>(*words) != absent ||
+	    load_word<2>(*words) != absent)
+		return false;
+	reader = ahead;
+	return true;
+}
+
+Result<void> encode_no_chunks(Writer &writer) noexcept
+{
+	const auto words = TRY(writer.take<no_chunks_size>());
+	store_word<0>(words, absent);
+	store_word<1>(words, absent);
+	store_word<2>(words, absent);
+	return {};
+}
+
 /// The items of a list that `reader` has just read to its end, where `before` was its rest.
 Bytes items_read(Bytes before, const Reader &reader) noexcept
 {
@@ -128,6 +152,13 @@ Result<WriteList> WriteList::decode(Reader &reader) noexcept
 
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
 {
+	if (!read_no_chunks(reader)) [[unlikely]]
+		return decode_lists(reader);
+	return Chunks{};
+}
+
+Result<Chunks> Chunks::decode_lists(Reader &reader) noexcept
+{
 	Chunks chunks;
 	chunks.reads = TRY(ReadList::decode(reader));
 	chunks.writes = TRY(WriteList::decode(reader));
@@ -148,6 +179,11 @@ std::size_t ChunksToSend::size() const noexcept
 
 Result<void> ChunksToSend::encode(Writer &writer) const noexcept
 {
+	return reads.empty() && writes.empty() && !reply ? encode_no_chunks(writer) : encode_lists(writer);
+}
+
+Result<void> ChunksToSend::encode_lists(Writer &writer) const noexcept
+{
 	TRY(encode_list(reads, writer));
 	TRY(encode_list(writes, writer));
 	if (!reply)
@@ -167,6 +203,11 @@ std::size_t ReturnedChunks::size() const noexcept
 }
 
 Result<void> ReturnedChunks::encode(Writer &writer) const noexcept
+{
+	return writes.empty() && !reply ? encode_no_chunks(writer) : encode_lists(writer);
+}
+
+Result<void> ReturnedChunks::encode_lists(Writer &writer) const noexcept
 {
 	TRY(writer.u32(absent));
 	std::size_t index = 0;

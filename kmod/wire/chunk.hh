@@ -175,6 +175,10 @@ struct Chunks {
 	[[nodiscard]] bool any() const noexcept { return !reads.empty() || !writes.empty() || reply; }
 	/// Errors: truncated, bad_discriminator, bad_count.
 	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
+
+    private:
+	// Out of the way of messages without a chunk, which most are.
+	[[nodiscard, gnu::noinline]] static Result<Chunks> decode_lists(Reader &reader) noexcept;
 };
 
 /// A Write chunk or Reply chunk to be sent. The sender owns the segments.
@@ -190,6 +194,9 @@ struct ChunksToSend {
 	[[nodiscard]] std::size_t size() const noexcept;
 	/// Errors: no_room.
 	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
+
+    private:
+	[[nodiscard, gnu::noinline]] Result<void> encode_lists(Writer &writer) const noexcept;
 };
 
 /// The chunk lists of a Reply: those of its Call, given back with the lengths of what was written (RFC 8166, 3.4.6).
@@ -206,6 +213,9 @@ struct ReturnedChunks {
 	[[nodiscard]] std::size_t size() const noexcept;
 	/// Errors: no_room.
 	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
+
+    private:
+	[[nodiscard, gnu::noinline]] Result<void> encode_lists(Writer &writer) const noexcept;
 };
 
 /// The number of bytes that three chunk lists take with `reads` Read segments, one Write chunk of `write_segments`

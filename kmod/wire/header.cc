@@ -43,27 +43,6 @@ Result<Writer> begin_error(MutableBytes room, const FixedFields &fixed, std::uin
 
 } // namespace
 
-Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
-{
-	const auto bytes = TRY(reader.take<RPCRDMA_V1_FIXED_SIZE>());
-	return FixedFields{
-		.xid = Xid{load_word<0>(bytes)},
-		.version = load_word<1>(bytes),
-		.credits = load_word<2>(bytes),
-		.type = load_word<3>(bytes),
-	};
-}
-
-Result<void> FixedFields::encode(Writer &writer) const noexcept
-{
-	const auto bytes = TRY(writer.take<RPCRDMA_V1_FIXED_SIZE>());
-	store_word<0>(bytes, std::to_underlying(xid));
-	store_word<1>(bytes, version);
-	store_word<2>(bytes, credits);
-	store_word<3>(bytes, type);
-	return {};
-}
-
 Result<VersionError> VersionError::decode(Reader &reader) noexcept
 {
 	const std::uint32_t low = TRY(reader.u32());

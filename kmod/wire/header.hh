@@ -161,4 +161,27 @@ inline constexpr std::size_t option_info_offset = RPCRDMA_V1_FIXED_SIZE + 3 * xd
 	return front_size(version) + chunks.size();
 }
 
+// For each message: not worth a call each.
+
+inline Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
+{
+	const auto bytes = TRY(reader.take<RPCRDMA_V1_FIXED_SIZE>());
+	return FixedFields{
+		.xid = Xid{load_word<0>(bytes)},
+		.version = load_word<1>(bytes),
+		.credits = load_word<2>(bytes),
+		.type = load_word<3>(bytes),
+	};
+}
+
+inline Result<void> FixedFields::encode(Writer &writer) const noexcept
+{
+	const auto bytes = TRY(writer.take<RPCRDMA_V1_FIXED_SIZE>());
+	store_word<0>(bytes, std::to_underlying(xid));
+	store_word<1>(bytes, version);
+	store_word<2>(bytes, credits);
+	store_word<3>(bytes, type);
+	return {};
+}
+
 } // namespace rpcordma::wire

@@ -46,11 +46,13 @@ constexpr DeviceLimits with_pages(std::uint32_t small_pages)
 	return device;
 }
 
-/* Four per credit, or the Writes of four Replies of 1 MiB, whose data may begin within a page, and have a head and a tail. */
+/* Completions are four per credit but for one, which makes them fewer than a power of two: those of 72 Receives, of draining both
+ * queues, and of the send queue. Or the Writes of four Replies of 1 MiB, whose data may begin within a page, and have a head and a
+ * tail. */
 constexpr std::uint32_t service_queue(std::uint32_t elements)
 {
 	const std::uint32_t pieces = verbs::pages_of_payload(mebibyte) + 2;
-	return std::max(4 * usual_service.credits, 4 * ((pieces + elements - 1) / elements));
+	return std::max(4 * usual_service.credits - 1 - 72 - 2, 4 * ((pieces + elements - 1) / elements));
 }
 
 /* What is there, and what comes of it: credits, send queue, receive queue, elements. */
@@ -63,16 +65,16 @@ struct Device {
 	std::uint32_t segments;
 };
 
-/* A requester's send queue is 4 requests per credit and 8 for reverse Calls, or 26 for two payloads of 1 MiB; its receive
- * queue is 15 beyond the credits. A responder's are 4 per credit, or four Replies' Writes; and 8 beyond the credits. */
+/* A requester's send queue is 4 requests per credit, but for one that drains it and one that makes it shorter than a power of two,
+ * or 26 for two payloads of 1 MiB; its receive queue is 15 beyond the credits. A responder's are as above, and 8 beyond the credits. */
 constexpr Device devices[] = {
-	{"Large", large, {128, 520, 143, 1}, {64, 256, 72, 16}, 768, 6},
-	{"FewElements", large_but(&DeviceLimits::elements, 3), {128, 520, 143, 1}, {64, service_queue(3), 72, 3}, 768, 6},
-	{"NoElements", large_but(&DeviceLimits::elements, 0), {128, 520, 143, 1}, {64, service_queue(1), 72, 1}, 768, 6},
-	{"FewRegistrations", large_but(&DeviceLimits::registrations, 48), {128, 520, 143, 1}, {64, 256, 72, 16}, 24, 6},
-	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), {128, 520, 143, 1}, {64, 256, 72, 16}, 6, 6},
-	{"FewCompletions", large_but(&DeviceLimits::completions, 160), {27, 116, 42, 1}, {64, 86, 72, 16}, 162, 6},
-	{"FewRequests", large_but(&DeviceLimits::requests, 32), {7, 31, 22, 1}, {23, 31, 31, 16}, 42, 6},
+	{"Large", large, {128, 510, 143, 1}, {64, 181, 72, 16}, 768, 6},
+	{"FewElements", large_but(&DeviceLimits::elements, 3), {128, 510, 143, 1}, {64, service_queue(3), 72, 3}, 768, 6},
+	{"NoElements", large_but(&DeviceLimits::elements, 0), {128, 510, 143, 1}, {64, service_queue(1), 72, 1}, 768, 6},
+	{"FewRegistrations", large_but(&DeviceLimits::registrations, 48), {128, 510, 143, 1}, {64, 181, 72, 16}, 24, 6},
+	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), {128, 510, 143, 1}, {64, 181, 72, 16}, 6, 6},
+	{"FewCompletions", large_but(&DeviceLimits::completions, 160), {28, 110, 43, 1}, {64, 86, 72, 16}, 168, 6},
+	{"FewRequests", large_but(&DeviceLimits::requests, 32), {7, 26, 22, 1}, {23, 31, 31, 16}, 42, 6},
 	/* 11 segments for 1 MiB; two take 90 requests, of which there are 71. */
 	{"SmallRegistrations",
 	 {.requests = 72, .completions = 160, .elements = 1, .registrations = 48, .registration = {pages_of(32), false}},
@@ -124,15 +126,15 @@ constexpr std::uint32_t page = kernel::page_size;
 
 constexpr LargeCalls large_payloads[] = {
 	/* 1025 pages in 4 segments, with head and tail 6; and as many for a Reply. */
-	{"Large", large, 520, 128 * 12, 6, 12, 4 * mebibyte},
-	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), 520, 12, 6, 12, 4 * mebibyte},
+	{"Large", large, 510, 128 * 12, 6, 12, 4 * mebibyte},
+	{"NoRegistrations", large_but(&DeviceLimits::registrations, 0), 510, 12, 6, 12, 4 * mebibyte},
 	/* The most segments are 20. */
-	{"16Pages", with_pages(16), 520, 128 * 40, 38, 40, 18 * 16 * 4096 - page},
+	{"16Pages", with_pages(16), 510, 128 * 40, 38, 40, 18 * 16 * 4096 - page},
 #if RPCORDMA_PAGE_SIZE == 4096
 	/* 1025 pages in 18 segments, with head and tail 20. */
-	{"57Pages", with_pages(57), 520, 128 * 40, 20, 40, 4 * mebibyte},
-	{"56Pages", with_pages(56), 520, 128 * 40, 20, 40, (18 * 56 - 1) * page},
-	{"15Pages", with_pages(15), 520, 128 * 40, 40, 40, (18 * 15 - 1) * page},
+	{"57Pages", with_pages(57), 510, 128 * 40, 20, 40, 4 * mebibyte},
+	{"56Pages", with_pages(56), 510, 128 * 40, 20, 40, (18 * 56 - 1) * page},
+	{"15Pages", with_pages(15), 510, 128 * 40, 40, 40, (18 * 15 - 1) * page},
 #endif
 	/* 2 * (2 * 3 + 1) requests are for 1 MiB, 18 for one segment more. */
 	{"ShortestQueue", large_but(&DeviceLimits::requests, 17), 16, 12, 3, 3, mebibyte},

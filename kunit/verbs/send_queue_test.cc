@@ -288,7 +288,7 @@ TEST(Trim, FreesBuffersThatWereNotNeeded_ButTheLeast)
 	Fake fake;
 	ASSERT_TRUE(fake);
 	Sends sends(fake, 64);
-	constexpr u32 least = SendQueue::least_buffers;
+	constexpr u32 least = SendQueue::idle_buffers;
 	ASSERT_TRUE(sends->prepare(least + 10, kernel::GFP_KERNEL));
 	EXPECT_TRUE(sends->trim());
 	EXPECT_EQ(live_objects.send_buffers.read(), least + 10);
