@@ -94,7 +94,8 @@ def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
 
 @pytest.mark.parametrize(("count", "failure"), [
     ("1000", "the client does not call any more"),
-    ("1", "the client's command does not end, and does not call any more")], ids=["before the last message", "after it"])
+    ("1", "the client's command does not end, and does not call any more")],
+    ids=["before the last message", "after it"])
 def test_a_client_that_calls_no_more_is_told(solo: Solo, peer: Peer, count: str, failure: str) -> None:
     """Its last messages are printed, as a case that can be run."""
     client = (f"mkdir -p {FUZZED} && timeout 60 mount -t nfs -o vers=3,proto=rdma,port={PEER_PORT},mountproto=tcp,"
