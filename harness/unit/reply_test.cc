@@ -367,20 +367,5 @@ TEST(FailureReply, ThatDeniesTheVersion_EndsWithTheReason)
 	EXPECT_EQ(bytes_of(FailureReply(xid, Failure::version_denied)), on_wire({0xfeedbeef, 1, 1, 0}));
 }
 
-TEST(RemoteInvalidation, OfAnOfferedHandle_IsAllowed)
-{
-	constexpr Handle offered[] = {Handle{10}, Handle{20}, Handle{30}};
-	for (const Handle handle : offered)
-		EXPECT_TRUE(may_be_invalidated(handle, offered));
-}
-
-TEST(RemoteInvalidation, OfAnythingElse_IsNot)
-{
-	constexpr Handle offered[] = {Handle{10}, Handle{20}, Handle{30}};
-	EXPECT_FALSE(may_be_invalidated(Handle{0}, offered));
-	EXPECT_FALSE(may_be_invalidated(Handle{11}, offered));
-	EXPECT_FALSE(may_be_invalidated(Handle{10}, {}));
-}
-
 } // namespace
 } // namespace rpcordma::unit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/unit/support.hh"
 
+#include <array>
 #include <utility>
 
 #include "proto/segmenting.hh"
@@ -137,6 +138,20 @@ TEST(Segmenter, AnyRuns_AreCoveredExactly)
 			EXPECT_EQ(covered_pages, pages);
 		}
 	}
+}
+
+TEST(SegmentCounts, AreThoseOfThePagesAndOfTheWhole)
+{
+	const std::array<MemoryRun, 3> stream{{{100, 200}, {0, 3 * page}, {8, 4}}};
+	const auto counts = count_segments(stream, {2, false});
+	EXPECT_EQ(counts.pages, 2u);
+	EXPECT_EQ(counts.whole, 4u);
+	const auto with_gaps = count_segments(stream, {2, true});
+	EXPECT_EQ(with_gaps.pages, 2u);
+	EXPECT_EQ(with_gaps.whole, 3u);
+	const auto of_nothing = count_segments({{{0, 0}, {0, 0}, {0, 0}}}, {2, false});
+	EXPECT_EQ(of_nothing.pages, 0u);
+	EXPECT_EQ(of_nothing.whole, 0u);
 }
 
 } // namespace

@@ -23,8 +23,11 @@ void place(xdr_buf &buffer, wire::Bytes payload, const proto::Placement &placeme
 	}
 	auto *const tail = static_cast<std::byte *>(field::xdr_buf::tail(&buffer));
 	__builtin_memcpy(field::xdr_buf::head(&buffer), payload.data(), placement.head);
-	__builtin_memset(tail, 0, placement.tail_padding);
-	__builtin_memcpy(tail + placement.tail_padding, payload.data() + placement.head, placement.tail);
+	/* Mostly there is neither. */
+	if (placement.tail_padding != 0)
+		__builtin_memset(tail, 0, placement.tail_padding);
+	if (placement.tail != 0)
+		__builtin_memcpy(tail + placement.tail_padding, payload.data() + placement.head, placement.tail);
 }
 
 /* Where the parts end once a Write chunk was used: sunrpc decodes by these lengths. */

@@ -184,33 +184,46 @@ void take_option(Transport &transport, const proto::Option &option, wire::Bytes 
 		option.feature->take(option.xid, option.message);
 }
 
+/* What is for no Call of ours. */
+void take_other(Transport &transport, const proto::Received &received, verbs::ReceiveBuffer &buffer)
+{
+	check_stray_invalidation(transport, buffer);
+	if (const auto *const call = std::get_if<proto::Call>(&received))
+		transport.reverse().take(*call, buffer.message());
+	else if (const auto *const unknown = std::get_if<proto::Refused>(&received))
+		transport.reverse().take_option(unknown->xid, buffer.message());
+	else if (const auto *const option = std::get_if<proto::Option>(&received))
+		take_option(transport, *option, buffer.message());
+	else
+		drop(transport, buffer, std::get<proto::Dropped>(received));
+	transport.endpoint().receives().give_back(buffer);
+}
+
+/* What cannot be decoded may be the refusal of a version that is being negotiated. */
+[[gnu::noinline]] bool take_undecodable(Transport &transport, verbs::ReceiveBuffer &buffer, bool &is_awaited)
+{
+	const std::optional<proto::ForCall> error = transport.negotiator().undecodable(buffer.message());
+	if (error)
+		is_awaited = take_reply(transport, *error, buffer);
+	return error.has_value();
+}
+
 } // namespace
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	const proto::Received received = proto::classify_received(buffer.message(), negotiator_.highest());
-	const auto *const for_call = std::get_if<proto::ForCall>(&received);
-	if (for_call)
-		tallies_.received(proto::refusal_of(for_call->body));
-	std::optional<proto::ForCall> error;
-	if (!negotiator_.is_settled() && std::holds_alternative<proto::Dropped>(received)) [[unlikely]]
-		error = negotiator_.undecodable(buffer.message());
-	if (const auto *const message = error ? &*error : for_call) {
-		if (take_reply(*this, *message, buffer)) [[likely]]
-			return;
-	} else {
-		check_stray_invalidation(*this, buffer);
-		if (const auto *const call = std::get_if<proto::Call>(&received))
-			reverse_.take(*call, buffer.message());
-		else if (const auto *const unknown = std::get_if<proto::Refused>(&received))
-			reverse_.take_option(unknown->xid, buffer.message());
-		else if (const auto *const option = std::get_if<proto::Option>(&received))
-			take_option(*this, *option, buffer.message());
-		else
-			drop(*this, buffer, std::get<proto::Dropped>(received));
-		endpoint().receives().give_back(buffer);
+	const RPCORDMA_RETURNED_INTO proto::Received received =
+		proto::classify_received(buffer.message(), negotiator_.highest());
+	bool is_awaited = false;
+	if (const auto *const message = std::get_if<proto::ForCall>(&received)) [[likely]] {
+		tallies_.received(proto::refusal_of(message->body));
+		is_awaited = take_reply(*this, *message, buffer);
+	} else if (negotiator_.is_settled() || !std::holds_alternative<proto::Dropped>(received) ||
+		   !take_undecodable(*this, buffer, is_awaited)) {
+		take_other(*this, received, buffer);
 	}
-	keep_receives();
+	if (!is_awaited) [[unlikely]]
+		keep_receives();
 }
 
 void Transport::keep_receives() noexcept

@@ -78,10 +78,16 @@ verbs::Mapped Request::advertise(const xdr_buf &call, const xdr_buf &reply, cons
 				 verbs::Chain &chain) noexcept
 {
 	const auto add = [&](const xdr_buf &buffer, bool is_reduced, verbs::Access access, auto offer) {
+		const auto add_part = [&](std::span<const verbs::Run> runs, std::span<const proto::MemoryRun> shapes) {
+			return advertised.add(verbs::PageCursor(runs), proto::Segmenter(shapes, limits), access, taken,
+					      chain, offer);
+		};
+		if (is_reduced) {
+			const verbs::Run pages = pages_of(buffer);
+			return add_part(std::span(&pages, 1), std::span(&pages.shape, 1));
+		}
 		const Runs stream(buffer);
-		const auto part = is_reduced ? Runs::Part::pages : Runs::Part::whole;
-		return advertised.add(stream.cursor(part), proto::Segmenter(stream.shapes(part), limits), access, taken,
-				      chain, offer);
+		return add_part(stream.runs(), stream.shapes());
 	};
 	if (plan.call != proto::CallTransfer::inline_message) {
 		const bool is_reduced = plan.call == proto::CallTransfer::read_chunk;

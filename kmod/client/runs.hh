@@ -21,17 +21,20 @@ namespace field = kernel::field;
 		.pages_are_ddp_eligible = (field::xdr_buf::flags(&buffer) & eligible) != 0};
 }
 
+/* Its pages alone. */
+[[nodiscard]] inline verbs::Run pages_of(const xdr_buf &buffer) noexcept
+{
+	return verbs::Run::of_pages(field::xdr_buf::pages(&buffer), field::xdr_buf::page_base(&buffer),
+				    field::xdr_buf::page_len(&buffer));
+}
+
 /* Head, pages and tail of an xdr_buf, which refers to the memory and does not own it. */
 class Runs {
     public:
-	/* The pages alone, or all three. */
-	enum class Part : std::uint8_t { pages, whole };
-
 	explicit Runs(const xdr_buf &buffer) noexcept
 		: runs_{verbs::Run::of_bytes(field::xdr_buf::head(&buffer),
 					     static_cast<std::uint32_t>(field::xdr_buf::head_length(&buffer))),
-			verbs::Run::of_pages(field::xdr_buf::pages(&buffer), field::xdr_buf::page_base(&buffer),
-					     field::xdr_buf::page_len(&buffer)),
+			pages_of(buffer),
 			verbs::Run::of_bytes(field::xdr_buf::tail(&buffer),
 					     static_cast<std::uint32_t>(field::xdr_buf::tail_length(&buffer)))}
 		, shapes_{runs_[0].shape, runs_[1].shape, runs_[2].shape}
@@ -40,19 +43,12 @@ class Runs {
 
 	[[nodiscard]] proto::SegmentCounts segments(proto::RegistrationLimits limits) const noexcept
 	{
-		return {.pages = proto::segments_needed(shapes(Part::pages), limits),
-			.whole = proto::segments_needed(shapes(Part::whole), limits)};
+		return proto::count_segments(shapes_, limits);
 	}
-	[[nodiscard]] verbs::PageCursor cursor(Part part) const noexcept { return verbs::PageCursor(of(runs_, part)); }
-	[[nodiscard]] std::span<const proto::MemoryRun> shapes(Part part) const noexcept { return of(shapes_, part); }
+	[[nodiscard]] std::span<const verbs::Run> runs() const noexcept { return runs_; }
+	[[nodiscard]] std::span<const proto::MemoryRun> shapes() const noexcept { return shapes_; }
 
     private:
-	template <typename T>
-	[[nodiscard]] static std::span<const T> of(const std::array<T, 3> &all, Part part) noexcept
-	{
-		return part == Part::pages ? std::span(all).subspan(1, 1) : std::span(all);
-	}
-
 	const std::array<verbs::Run, 3> runs_;
 	const std::array<proto::MemoryRun, 3> shapes_;
 };

@@ -12,8 +12,9 @@ Arrival classify(const wire::FixedFields &fixed, const wire::Msg &msg) noexcept
 {
 	if (direction_of(msg) == Direction::call) {
 		if (payload_is_call(msg.payload, fixed.xid))
-			return Call{fixed.xid, fixed.credits, msg.chunks,
-				    false,     msg.payload,   wire::Version{fixed.version}};
+			// Made where it stays: its lists are large to copy.
+			return Arrival(std::in_place_type<Call>, fixed.xid, fixed.credits, msg.chunks, false,
+				       msg.payload, wire::Version{fixed.version});
 	} else if (begins_with(msg.payload, fixed.xid, Direction::reply)) {
 		return ReverseReply{fixed.xid, fixed.credits, msg.chunks, msg.payload};
 	} else if (msg.direction) {

@@ -61,7 +61,8 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 			return Dropped::optional_reply;
 		return Refused{fixed->xid, fixed->version, Refusal::option};
 	}
-	return ForCall{fixed->xid, fixed->credits, *body, fixed->version};
+	// Made where it stays: a body is large to copy.
+	return Received(std::in_place_type<ForCall>, fixed->xid, fixed->credits, *body, fixed->version);
 }
 
 std::optional<std::uint32_t> grant_of(const ForCall &message) noexcept

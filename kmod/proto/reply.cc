@@ -131,13 +131,4 @@ FailureReply::FailureReply(wire::Xid xid, Failure failure) noexcept
 		wire::store_u32(std::span(bytes_).subspan(i * wire::xdr_unit).first<wire::xdr_unit>(), words[i]);
 }
 
-bool may_be_invalidated(wire::Handle handle, std::span<const wire::Handle> offered) noexcept
-{
-	for (const wire::Handle candidate : offered) {
-		if (candidate == handle)
-			return true;
-	}
-	return false;
-}
-
 } // namespace rpcordma::proto

@@ -123,8 +123,4 @@ class FailureReply {
 	std::uint32_t size_;
 };
 
-/// Whether the responder may have invalidated `handle` with the reply: only one that was offered for this transaction,
-/// by a Read, Write or Reply chunk (RFC 8797, 4.1).
-[[nodiscard]] bool may_be_invalidated(wire::Handle handle, std::span<const wire::Handle> offered) noexcept;
-
 } // namespace rpcordma::proto

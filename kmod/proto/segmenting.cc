@@ -16,6 +16,14 @@ std::uint32_t bytes_in(const MemoryRun &run, std::uint32_t pages) noexcept
 	return static_cast<std::uint32_t>(std::min<std::uint64_t>(to_last_page_end, run.length));
 }
 
+/// The registrations that one run takes.
+std::uint32_t segments_of(const MemoryRun &run, RegistrationLimits limits) noexcept
+{
+	const std::uint32_t most = std::max(limits.pages, 1u);
+	const std::uint32_t pages = run.pages();
+	return pages / most + (pages % most != 0 ? 1 : 0);
+}
+
 } // namespace
 
 inline Segmenter::Piece Segmenter::front(std::uint32_t most) const noexcept
@@ -37,7 +45,7 @@ inline void Segmenter::advance(std::uint32_t pages) noexcept
 	pages_done_ = 0;
 }
 
-std::optional<Segmenter::Piece> Segmenter::next() noexcept
+std::optional<Segmenter::Piece> Segmenter::next_of_rest() noexcept
 {
 	constexpr std::uint32_t longest = std::numeric_limits<std::uint32_t>::max();
 	Piece piece{};
@@ -66,12 +74,19 @@ std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimit
 		return segments;
 	}
 	// No piece goes on into the next run.
-	const std::uint32_t most = std::max(limits.pages, 1u);
-	for (const MemoryRun &run : runs) {
-		const std::uint32_t pages = run.pages();
-		segments += pages / most + (pages % most != 0 ? 1 : 0);
-	}
+	for (const MemoryRun &run : runs)
+		segments += segments_of(run, limits);
 	return segments;
+}
+
+SegmentCounts count_segments(const std::array<MemoryRun, 3> &head_pages_tail, RegistrationLimits limits) noexcept
+{
+	const auto &[head, pages, tail] = head_pages_tail;
+	if (limits.gaps)
+		return {.pages = segments_needed(std::span(&pages, 1), limits),
+			.whole = segments_needed(head_pages_tail, limits)};
+	const std::uint32_t of_pages = segments_of(pages, limits);
+	return {.pages = of_pages, .whole = segments_of(head, limits) + of_pages + segments_of(tail, limits)};
 }
 
 } // namespace rpcordma::proto

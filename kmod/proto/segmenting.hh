@@ -3,6 +3,7 @@
 /// what one registration of the device can cover.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -56,9 +57,10 @@ class Segmenter {
 
 	/// The next piece; none when all is covered. Its length always fits: a piece ends before a run that would make
 	/// it longer than 32 bits can say.
-	[[nodiscard]] std::optional<Piece> next() noexcept;
+	[[nodiscard]] std::optional<Piece> next() noexcept { return runs_.empty() ? std::nullopt : next_of_rest(); }
 
     private:
+	[[nodiscard]] std::optional<Piece> next_of_rest() noexcept;
 	/// What is left of the first of runs_, up to `most` pages.
 	[[nodiscard]] inline Piece front(std::uint32_t most) const noexcept;
 	/// Hands out `pages` pages of the first of runs_.
@@ -72,5 +74,9 @@ class Segmenter {
 
 /// The number of pieces that a Segmenter yields.
 [[nodiscard]] std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept;
+
+/// The same of a stream's pages, and of the whole stream.
+[[nodiscard]] SegmentCounts count_segments(const std::array<MemoryRun, 3> &head_pages_tail,
+					   RegistrationLimits limits) noexcept;
 
 } // namespace rpcordma::proto

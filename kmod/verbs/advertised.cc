@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "verbs/advertised.hh"
 
-#include <array>
-
-#include "proto/reply.hh"
-
 namespace rpcordma::verbs {
 
 bool Advertised::mark_invalidated(const ReceiveBuffer &buffer) noexcept
@@ -12,14 +8,12 @@ bool Advertised::mark_invalidated(const ReceiveBuffer &buffer) noexcept
 	u32 handle;
 	if (!buffer.invalidated(handle))
 		return true;
-	/* Those of a Read chunk and of a Write or Reply chunk. */
-	std::array<wire::Handle, 2 * most_segments> offered;
-	std::uint32_t count = 0;
+	bool is_offered = false;
 	registrations_.for_each([&](Registration &registration) {
-		offered[count++] = registration.handle();
-		registration.invalidated |= registration.handle() == wire::Handle{handle};
+		if (registration.handle() == wire::Handle{handle})
+			is_offered = registration.invalidated = true;
 	});
-	return proto::may_be_invalidated(wire::Handle{handle}, std::span(offered).first(count));
+	return is_offered;
 }
 
 std::optional<std::uint32_t> Advertised::invalidate(SendQueue &queue, Signal &signal) noexcept

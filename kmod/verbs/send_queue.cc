@@ -300,12 +300,6 @@ bool SendQueue::post_locked(Chain chain, Signal &signal, bool signalled) noexcep
 	return rpcordma_post_send(qp_, chain.first) == 0;
 }
 
-void SendQueue::release(std::uint32_t requests) noexcept
-{
-	kernel::Guard guard(lock_);
-	reserved_ -= requests;
-}
-
 void SendQueue::stop() noexcept
 {
 	kernel::Guard guard(lock_);

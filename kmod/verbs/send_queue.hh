@@ -110,7 +110,7 @@ class SendQueue : public kernel::Heap {
 	 * try again. */
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Gives up room that was reserved. */
-	void release(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
+	void release(std::uint32_t requests) noexcept { released_.add(requests); }
 	/* A buffer for one message; null where there is no memory. */
 	[[nodiscard]] SendBuffer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Both: a buffer, and room for its Send and what goes with it, `requests` in all; null where there is none now, or
@@ -165,7 +165,7 @@ class SendQueue : public kernel::Heap {
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)
 	{
-		const std::uint32_t taken = posted_ - retired_ + reserved_;
+		const std::uint32_t taken = posted_ - retired_ + reserved_ - released_.read();
 		return is_first_awaited_ && taken != 0 ? 0 : depth_ - taken;
 	}
 
@@ -188,8 +188,10 @@ class SendQueue : public kernel::Heap {
 	std::uint32_t signalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Messages posted since. */
 	std::uint32_t unsignalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	/* Work requests that reserve() promised room to and that have not been posted. */
+	/* Work requests that reserve() promised room to and that have not been posted; and of these, modulo 2^32, those that were
+	 * released since, which takes no lock: what is not seen yet is as good as not released. */
 	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	kernel::Atomic<std::uint32_t> released_{0};
 	bool is_first_awaited_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 };

@@ -106,6 +106,9 @@ struct Header {
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept;
 
+/// Decodes RDMA_MSG from its chunk lists on. Errors: truncated, bad_discriminator, bad_count.
+[[nodiscard]] Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept;
+
 /// Decodes a whole received message. Errors: those of FixedFields::decode and decode_body.
 [[nodiscard]] Result<Header> decode(Bytes message) noexcept;
 
@@ -172,6 +175,15 @@ inline Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
 		.credits = load_word<2>(bytes),
 		.type = load_word<3>(bytes),
 	};
+}
+
+inline Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept
+{
+	const auto chunks = Chunks::decode(reader);
+	if (!chunks) [[unlikely]]
+		return std::unexpected(chunks.error());
+	// Made where it stays: a body is large to copy.
+	return Result<Body>(std::in_place, std::in_place_type<Msg>, *chunks, reader.rest(), direction);
 }
 
 inline Result<void> FixedFields::encode(Writer &writer) const noexcept

@@ -44,8 +44,7 @@ Result<Body> decode_body(std::uint32_t type, Reader &reader) noexcept
 	switch (type) {
 	case RPCRDMA_V2_MSG: {
 		const Direction direction = TRY(decode_direction(reader));
-		const Chunks chunks = TRY(Chunks::decode(reader));
-		return Msg{chunks, reader.rest(), direction};
+		return decode_msg(reader, direction);
 	}
 	case RPCRDMA_V2_NOMSG: {
 		const Direction direction = TRY(decode_direction(reader));

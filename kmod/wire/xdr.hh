@@ -151,11 +151,12 @@ inline Result<std::uint32_t> Reader::u32() noexcept
 
 inline Result<bool> Reader::boolean() noexcept
 {
-	Reader ahead(*this);
-	const std::uint32_t value = TRY(ahead.u32());
+	if (bytes_.size() < xdr_unit) [[unlikely]]
+		return std::unexpected(Error::truncated);
+	const std::uint32_t value = load_u32(bytes_.first<xdr_unit>());
 	if (value > 1) [[unlikely]]
 		return std::unexpected(Error::bad_discriminator);
-	*this = ahead;
+	bytes_ = bytes_.subspan(xdr_unit);
 	return value == 1;
 }
 
