@@ -24,6 +24,8 @@ from lab import Guest, Pair
 pytestmark = pytest.mark.about("both together")
 
 CAPTURE = "/run/capture.pcapng"
+# Nobody listens there: for a packet that nothing comes behind.
+DISCARD, LAST_PACKET = 9, "last-packet-of-the-capture"
 # Of a message without chunks, in each version of the protocol.
 REVERSE_HEADER = {1: 28, 2: 32}
 # What a registration covers, in bytes: the larger of these takes several segments, and padding.
@@ -37,12 +39,15 @@ LONG = {1: 2000, 2: 6000}
 
 
 @contextmanager
-def captured(guest: Guest, to: Path) -> Iterator[None]:
+def captured(guest: Guest, other_end: str, to: Path) -> Iterator[None]:
     """Writes what passes the guest's interface in this block to a file on this machine."""
     # Promiscuous mode is of no use here, and would be a line in the kernel's log.
-    dumpcap = guest.spawn(f"dumpcap -p -i eth0 -f 'udp port 4791' -B 64 -w {CAPTURE}")
+    dumpcap = guest.spawn(f"dumpcap -p -i eth0 -f 'udp port 4791 or udp dst port {DISCARD}' -B 64 -w {CAPTURE}")
     dumpcap.expect("File: ", timeout=60)
     yield
+    # It ends without the packets that the kernel has not handed over yet, and does not say so.
+    guest.run(f"echo {LAST_PACKET} >/dev/udp/{other_end}/{DISCARD}; "
+              f"timeout 60 sh -c 'until grep -q {LAST_PACKET} {CAPTURE}; do sleep 0.1; done'", timeout=90)
     dumpcap.kill(signal.SIGINT)
     said = dumpcap.wait(60).stdout
     assert re.search(r"received/dropped on interface 'eth0': \d+/0 ", said), said
@@ -86,7 +91,7 @@ def test_the_dissector_finds_the_chunks_that_trace_events_tell_of(
     with (small_device(pair.client, max_fast_reg_page_list_len=REGISTRATION // pair.client.page_size),
           sysctl(pair.client, rdma_max_inline_write=SMALL_THRESHOLD, rdma_max_inline_read=REPLY_THRESHOLD,
                  rdma_highest_version=protocol),
-          captured(pair.client, capture), traced(*pair.guests)):
+          captured(pair.client, pair.SERVER_ADDRESS, capture), traced(*pair.guests)):
         use_every_transfer(pair, nfs, LONG[protocol])
     client_events, server_events = (events_in(guest.read(TRACE))
                                     for guest in pair.guests[::-1])
