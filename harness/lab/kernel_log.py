@@ -13,14 +13,17 @@ COMPLAINT = re.compile(
     r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma")
 
 # soft-RoCE puts a packet into the queue of a queue pair that has been destroyed meanwhile, under load. Who destroyed it
-# is in the report, too, behind the stack of the access, and may be us.
-USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in ")
+# is in the report, too, behind the stack of the access, and may be us. Where it has not been freed yet, soft-RoCE warns that
+# nobody has it any more.
+USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "
+                            r"|WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:")
 SOFT_ROCE = re.compile(r"^\s+rxe_resp_queue_pkt\+\S+ \[rdma_rxe\]")
 # Two of the kernel's own functions may race, and no function of ours is in the report then.
 RACE = re.compile(r"BUG: KCSAN: data-race in ")
 OURS = re.compile(r"\[rpcordma")
 STACK_BEGINS = re.compile(r"^(Call Trace:|\s*<(TASK|IRQ|NMI)>)")
-STACK_ENDS = re.compile(r"^(Allocated by task|Freed by task|Last potentially related work|The buggy address)")
+STACK_ENDS = re.compile(r"^(Allocated by task|Freed by task|Last potentially related work|The buggy address"
+                        r"|---\[ end trace)")
 BORDER = re.compile(r"^={60,}$")
 
 
@@ -48,7 +51,7 @@ def complaints_in(log: Sequence[KernelMessage]) -> tuple[list[KernelMessage], li
 
 
 def is_soft_roces(log: Sequence[KernelMessage]) -> bool:
-    """Whether the log begins with the report of soft-RoCE's own use of a queue pair that was freed.
+    """Whether the log begins with the report of soft-RoCE's own use of a queue pair that was freed, or is about to be.
 
     It is known by the stack of the access, which is whole and has none of our functions.
     """

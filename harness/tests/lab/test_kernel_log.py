@@ -68,6 +68,38 @@ def test_soft_roces_own_use_after_free_is_no_complaint() -> None:
     assert not complaints(replaced(HEADLINE, "BUG: KASAN: use-after-free in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]"))
 
 
+WARNING = "WARNING: CPU: 1 PID: 12 at drivers/infiniband/sw/rxe/rxe_task.c:267 rxe_sched_task+0xbd/0xe0 [rdma_rxe]"
+WARNED = [
+    "------------[ cut here ]------------",
+    WARNING,
+    "Modules linked in: rpcordma(O) sunrpc dummy rdma_rxe",
+    "Call Trace:",
+    " <TASK>",
+    ROCE_FRAME,
+    " rxe_rcv+0x81d/0x1860 [rdma_rxe]",
+    " rxe_xmit_packet+0x69f/0xb90 [rdma_rxe]",
+    END_OF_STACK,
+    "irq event stamp: 124085",
+    "---[ end trace 0000000000000000 ]---",
+]
+
+
+def test_soft_roces_warning_of_that_is_no_complaint() -> None:
+    """Of a queue pair that is about to be freed; and it is the same with what follows."""
+    assert complaints_in(log_of(WARNED)) == ([], [log_of(WARNED)[1]])
+    assert not complaints([*WARNED, *REPORT])
+
+
+@pytest.mark.parametrize("report", [
+    pytest.param([line for line in WARNED if line != ROCE_FRAME], id="another function of soft-RoCE's"),
+    pytest.param([*WARNED[:6], " send+0x20/0x40 [rpcordma]", *WARNED[6:]], id="ours on the stack"),
+    pytest.param(WARNED[:-1], id="a report that is cut off"),
+])
+def test_another_warning_is_one(report: list[str]) -> None:
+    """Whatever lacks one of its marks is a complaint."""
+    assert complaints(report) == [WARNING]
+
+
 @pytest.mark.parametrize("report", [
     pytest.param(replaced(ROCE_FRAME), id="another function of soft-RoCE's"),
     pytest.param(replaced(ROCE_FRAME, " ? rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]"), id="a mere guess"),
