@@ -13,7 +13,7 @@ COMPLAINT = re.compile(
     r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma")
 
 # soft-RoCE puts a packet into the queue of a queue pair that has been destroyed meanwhile, under load. Who destroyed it
-# is in the report, too, behind the stack of the access, and may be us. First soft-RoCE warns that nobody has it any more.
+# is in the report, too, behind the stack of the access, and may be us. Before, soft-RoCE warns that nobody has it.
 USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "
                             r"|WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:")
 SOFT_ROCE = re.compile(r"^\s+rxe_resp_queue_pkt\+\S+ \[rdma_rxe\]")
