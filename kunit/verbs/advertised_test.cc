@@ -43,16 +43,17 @@ class Rpc final : public QueueUser {
 	void received(ReceiveBuffer &buffer) noexcept override { message = &buffer; }
 
 	/* Advertises a run; false where it cannot be mapped. Room for the invalidations is reserved. */
-	bool advertise(const Run &run)
+	bool advertise(const Run &run) { return advertise(run, advertised); }
+	bool advertise(const Run &run, Advertised &by)
 	{
 		const std::span<const proto::MemoryRun> shape(&run.shape, 1);
 		const u32 count = proto::segments_needed(shape, pool.limits());
 		Registrations taken;
 		EXPECT_TRUE(pool.take(count, taken));
 		verbs::Chain chain;
-		const Mapped mapped = advertised.add(PageCursor({&run, 1}), proto::Segmenter(shape, pool.limits()),
-						     Access::read, taken, chain,
-						     [&](const wire::Segment &one) { segments.push_back(one); });
+		const Mapped mapped = by.add(PageCursor({&run, 1}), proto::Segmenter(shape, pool.limits()),
+					     Access::read, taken, chain,
+					     [&](const wire::Segment &one) { segments.push_back(one); });
 		pool.put_back(taken);
 		if (mapped != Mapped::yes)
 			return false;
@@ -147,9 +148,34 @@ TEST(Advertised, HandleOfAnotherRpc_IsReported)
 	Pages pages(2);
 	Rpc rpc(fake);
 	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, page_size)));
-	rpc.peer_invalidates(std::to_underlying(rpc.segments[0].handle));
 	Advertised other;
+	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data() + 1, 100, 200), other));
+	ASSERT_EQ(other.count(), 1u);
+	rpc.peer_invalidates(std::to_underlying(rpc.segments[0].handle));
 	EXPECT_FALSE(other.mark_invalidated(*rpc.message));
+	EXPECT_FALSE(other.is_invalidated());
+	Done done;
+	EXPECT_EQ(other.invalidate(*rpc.sends, done).value_or(9), 1u);
+	rpc.run();
+	other.take_back(rpc.pool);
+}
+
+TEST(Advertised, OneOfSeveral_IsInvalidatedAlone)
+{
+	Fake fake(small);
+	ASSERT_TRUE(fake);
+	Pages pages(5);
+	Rpc rpc(fake);
+	ASSERT_TRUE(rpc.advertise(Run::of_pages(pages.data(), 100, 4 * page_size)));
+	ASSERT_EQ(rpc.advertised.count(), 3u);
+	rpc.peer_invalidates(std::to_underlying(rpc.segments[1].handle));
+	EXPECT_TRUE(rpc.advertised.mark_invalidated(*rpc.message));
+	EXPECT_FALSE(rpc.advertised.is_invalidated());
+	Done done;
+	EXPECT_EQ(rpc.advertised.invalidate(*rpc.sends, done).value_or(9), 2u);
+	rpc.run();
+	EXPECT_EQ(done.times, 1u);
+	EXPECT_FALSE(rpc.peer_reads(0) || rpc.peer_reads(1) || rpc.peer_reads(2));
 }
 
 TEST(Advertised, OnceTheQueueIsStopped_CannotBeInvalidated)
