@@ -200,26 +200,26 @@ void take_other(Transport &transport, const proto::Received &received, verbs::Re
 }
 
 /* What cannot be decoded may be the refusal of a version that is being negotiated. */
-[[gnu::noinline]] bool take_undecodable(Transport &transport, verbs::ReceiveBuffer &buffer, bool &is_awaited)
+std::optional<proto::ForCall> refusal_in(Transport &transport, const proto::Received &received,
+					 const verbs::ReceiveBuffer &buffer)
 {
-	const std::optional<proto::ForCall> error = transport.negotiator().undecodable(buffer.message());
-	if (error)
-		is_awaited = take_reply(transport, *error, buffer);
-	return error.has_value();
+	if (transport.negotiator().is_settled() || !std::holds_alternative<proto::Dropped>(received))
+		return std::nullopt;
+	return transport.negotiator().undecodable(buffer.message());
 }
 
 } // namespace
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	const RPCORDMA_RETURNED_INTO proto::Received received =
-		proto::classify_received(buffer.message(), negotiator_.highest());
+	const proto::Received received = proto::classify_received(buffer.message(), negotiator_.highest());
 	bool is_awaited = false;
 	if (const auto *const message = std::get_if<proto::ForCall>(&received)) [[likely]] {
 		tallies_.received(proto::refusal_of(message->body));
 		is_awaited = take_reply(*this, *message, buffer);
-	} else if (negotiator_.is_settled() || !std::holds_alternative<proto::Dropped>(received) ||
-		   !take_undecodable(*this, buffer, is_awaited)) {
+	} else if (const std::optional<proto::ForCall> refusal = refusal_in(*this, received, buffer)) {
+		is_awaited = take_reply(*this, *refusal, buffer);
+	} else {
 		take_other(*this, received, buffer);
 	}
 	if (!is_awaited) [[unlikely]]

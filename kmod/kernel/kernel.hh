@@ -43,9 +43,6 @@
 
 #include "kernel/types.hh"
 
-/* For a large local that a call returns into: kernels whose compiler clears locals would clear it in vain. */
-#define RPCORDMA_RETURNED_INTO __attribute__((uninitialized))
-
 /* At global scope, so that a struct first named in a table is the kernel's and not one of a namespace of ours. */
 #define FUNCTION(ret, name, parameters) extern "C" ret name parameters;
 #include "kernel/functions.def"

@@ -46,8 +46,7 @@ int Calls::receive(svc_rqst *rqst) noexcept
 
 int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 {
-	const RPCORDMA_RETURNED_INTO proto::Arrival arrival =
-		proto::classify_arrival(buffer.message(), connection_.highest_version());
+	const proto::Arrival arrival = proto::classify_arrival(buffer.message(), connection_.highest_version());
 
 	if (const auto *const call = std::get_if<proto::Call>(&arrival)) [[likely]]
 		return take(*call, buffer, rqst);
@@ -101,7 +100,7 @@ int Calls::take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rq
 		.reply_threshold = endpoint.agreement().terms(message.version).thresholds.reply,
 		.eligible_only = true,
 	};
-	const RPCORDMA_RETURNED_INTO auto assembly = proto::Assembly::of(call->call, limits);
+	const auto assembly = proto::Assembly::of(call->call, limits);
 	if (!assembly)
 		return refuse(*call, name_of(assembly.error()));
 	connection_.spoken(message.version);
