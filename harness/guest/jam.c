@@ -154,13 +154,37 @@ static void wait_for_the_end(struct rdma_cm_id *id)
 		rdma_ack_cm_event(event);
 }
 
-static void take_no_reply(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+static int call_null(struct rdma_cm_id *id, struct ibv_mr *from)
 {
 	struct message message;
 
 	begin(&message, 1, NULL, 3, 0);
-	for (unsigned int n = 0; send_one(id, n, &message, from) == 0 && n < READS; n++)
-		encode_read(&message, 2 + n, memory, file);
+	return send_one(id, 0, &message, from);
+}
+
+static void call_reads(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+{
+	struct message message;
+
+	for (unsigned int n = 1; n < CALLS; n++) {
+		encode_read(&message, 1 + n, memory, file);
+		if (send_one(id, n, &message, from))
+			break;
+	}
+}
+
+static void take_no_reply(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+{
+	if (call_null(id, from) == 0)
+		call_reads(id, from, memory, file);
+}
+
+static void take_one_reply(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
+{
+	struct ibv_wc completion;
+
+	if (call_null(id, from) == 0 && rdma_get_recv_comp(id, &completion) == 1)
+		call_reads(id, from, memory, file);
 }
 
 static void have_calls_read(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
@@ -177,13 +201,11 @@ static void have_calls_read(struct rdma_cm_id *id, struct ibv_mr *from, struct i
 
 static void visit(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file)
 {
-	struct message message;
 	struct ibv_wc completion;
 
 	(void)memory;
 	(void)file;
-	begin(&message, 1, NULL, 3, 0);
-	if (send_one(id, 0, &message, from) == 0)
+	if (call_null(id, from) == 0)
 		rdma_get_recv_comp(id, &completion);
 }
 
@@ -195,6 +217,7 @@ static const struct kind {
 	int takes_file, posts_receive, stays;
 } kinds[] = {
 	{"replies", take_no_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, 0, 1},
+	{"one-reply", take_one_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, 1, 1},
 	{"reads", have_calls_read, IBV_ACCESS_REMOTE_READ, 0, 0, 1},
 	{"connections", visit, IBV_ACCESS_REMOTE_READ, 0, 1, 0},
 };

@@ -25,6 +25,11 @@ SECONDS_TO_STOP = 10
 # RDMA Writes that Replies were made with; those of each that is for harness/guest/jam.c.
 WRITES = "/proc/sys/sunrpc/svc_rdma/rdma_stat_write"
 SEGMENTS = 100
+# Of the device, for one requester that asks for 15 Replies. Each is a Send, and an RDMA Write for each segment.
+PACKETS = "/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts"
+MOST_PACKETS = {"replies": 60, "one-reply": 60 + SEGMENTS}
+NOT_TAKEN = "RNR retry counter exceeded"
+JAMS = 4
 
 READS_LOST = "/sys/module/small_device/parameters/reads_lost"
 # More than the server has threads.
@@ -43,14 +48,16 @@ SECONDS_OF_PATIENCE = 30
 
 
 @contextmanager
-def jammed(pair: Pair, connections: int) -> Iterator[None]:
-    """So many requesters that take no Reply, again and again: the device gives up Sends to them after some seconds."""
+def jammed(pair: Pair, kind: str, connections: int) -> Iterator[None]:
+    """So many requesters that take no Reply, or none but the first, again and again: the device gives up Sends to them
+    after some seconds."""
     pair.server.run(f"echo 0 >{WRITES}")
     with (traced(pair.server, events="rpcordma/rpcordma_send_waits"),
-          jams(pair, pair.client, "replies", connections)):
-        # Each Reply but the first waits, though there would be room for some: the first has not been taken.
-        eventually(pair.server, f"waits=$(grep -c send_waits {TRACE}) && writes=$(cat {WRITES}) && "
-                                f"test $waits -gt 0 -a $writes -eq $((waits * {SEGMENTS}))", 60)
+          jams(pair, pair.client, kind, connections)):
+        # With "replies" each but the first waits, though there would be room for some: the first has not been taken.
+        # Otherwise those for which there is no room wait.
+        all_wait = f"-a $(cat {WRITES}) -eq $((waits * {SEGMENTS}))" if kind == "replies" else ""
+        eventually(pair.server, f"waits=$(grep -c send_waits {TRACE}); test $waits -gt 0 {all_wait}", 60)
         yield
 
 
@@ -66,9 +73,9 @@ def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) 
         times(pair)
         before = times(pair)
         beside = {}
-        for connections in (4, 16):
-            with jammed(pair, connections):
-                beside[connections] = times(pair)
+        for kind, connections in (("replies", 4), ("replies", 16), ("one-reply", 16)):
+            with jammed(pair, kind, connections):
+                beside[kind, connections] = times(pair)
         after = times(pair)
     print(f"{before} before, {after} after, beside so many connections: {beside}")
     if SIDE_BY_SIDE:
@@ -78,10 +85,29 @@ def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) 
         assert slowed.longest < max(before.longest, after.longest) + MILLISECONDS_OF_A_STRAGGLER
 
 
+@pytest.mark.parametrize("kind", ["replies", "one-reply"])
+@pytest.mark.versions("4.2")
+def test_the_device_has_little_to_try_again(pair: Pair, version: str, kind: str) -> None:
+    """What is behind a message that a requester does not take is sent again with each try, and so it is little."""
+    del version
+
+    def sent() -> int:
+        return int(pair.server.read(PACKETS))
+
+    with (traced(pair.server, events="rpcordma/rpcordma_connected"),
+          traced(pair.server, events="rpcordma/rpcordma_disconnect")):
+        before = sent()
+        with jams(pair, pair.client, kind, JAMS):
+            eventually(pair.server, f"test $(grep -c '{NOT_TAKEN}' {TRACE}) -ge {2 * JAMS}", 120)
+        each = (sent() - before) / pair.server.read(TRACE).count("rpcordma_connected:")
+    print(f"{each:.0f} packets for each connection")
+    assert each < MOST_PACKETS[kind]
+
+
 @pytest.mark.versions("4.2")
 def test_nfsd_stops_beside_requesters_that_take_no_reply(pair: Pair, version: str) -> None:
     """Their connections are closed like others, whatever they owe."""
-    with mounted(pair, version, export="ext4"), jammed(pair, 16):
+    with mounted(pair, version, export="ext4"), jammed(pair, "replies", 16):
         begin = time.monotonic()
         pair.server.run(script("nfs-server", "stop"), timeout=120)
         seconds = time.monotonic() - begin

@@ -178,7 +178,7 @@ def jams(pair: Pair, machine: Guest, kind: str, connections: int) -> Iterator[No
     pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
     machine.run("modprobe -a rdma_ucm ib_uverbs")
     jamming = machine.spawn(f"exec {program} {kind} {pair.SERVER_ADDRESS} {PORT} {connections}"
-                            + (" jam" if kind == "replies" else ""))
+                            + (" jam" if kind in ("replies", "one-reply") else ""))
     jamming.expect(f"{connections} jams", timeout=120)
     yield
     assert jamming.status is None, jamming.output

@@ -152,10 +152,10 @@ bool SendQueue::trim() noexcept
 	return is_more;
 }
 
-void SendQueue::wait_for_first() noexcept
+void SendQueue::start_slowly() noexcept
 {
 	kernel::Guard guard(lock_);
-	is_first_awaited_ = true;
+	window_ = 0;
 }
 
 bool SendQueue::reserve(std::uint32_t requests) noexcept
@@ -265,7 +265,7 @@ bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *wat
 bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
 {
 	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
-	return is_first_awaited_ || free_.empty() || unsignalled_ + 1 >= most_unsignalled ||
+	return window_ != depth_ || free_.empty() || unsignalled_ + 1 >= most_unsignalled ||
 	       posted_ + requests - signalled_ >= depth_ / 4;
 }
 
@@ -310,9 +310,11 @@ void SendQueue::retire(std::uint32_t mark) noexcept
 {
 	{
 		kernel::Guard guard(lock_);
-		is_first_awaited_ = false;
-		if (static_cast<std::int32_t>(mark - retired_) > 0)
+		const std::uint32_t done = mark - retired_;
+		if (static_cast<std::int32_t>(done) > 0) {
 			retired_ = mark;
+			window_ = std::min(depth_, window_ + done);
+		}
 		while (SendBuffer *const buffer = in_queue_.front()) {
 			if (static_cast<std::int32_t>(retired_ - buffer->mark_) < 0)
 				break;

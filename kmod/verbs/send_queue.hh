@@ -2,6 +2,7 @@
 /* The send queue of one connection: what is in it, what has room in it, and the buffers that Sends leave from. */
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "kernel/atomic.hh"
@@ -103,9 +104,9 @@ class SendQueue : public kernel::Heap {
 	/* Makes the first `count` buffers; false where there is no memory. */
 	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* Until the first chain is done with, no other is posted: a peer that takes no message costs the device one that is
-	 * tried again, not all that there is to say. Before anything is posted. */
-	void wait_for_first() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Has no more work requests in the queue than are done with already, or one chain, until that is all of the queue: the
+	 * device tries again whatever is behind a message that the peer does not take. Before anything is posted. */
+	void start_slowly() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Reserves room for `requests` work requests; false where there is not so much now: QueueUser::room() will say when to
 	 * try again. */
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -166,7 +167,7 @@ class SendQueue : public kernel::Heap {
 	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)
 	{
 		const std::uint32_t taken = posted_ - retired_ + reserved_ - released_.read();
-		return is_first_awaited_ && taken != 0 ? 0 : depth_ - taken;
+		return taken == 0 ? depth_ : std::max(window_, taken) - taken;
 	}
 
 	ib_device *const device_;
@@ -192,7 +193,8 @@ class SendQueue : public kernel::Heap {
 	 * released since, which takes no lock: what is not seen yet is as good as not released. */
 	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Atomic<std::uint32_t> released_{0};
-	bool is_first_awaited_ RPCORDMA_GUARDED_BY(lock_) = false;
+	/* How many work requests may be in the queue, beside one chain alone. */
+	std::uint32_t window_ RPCORDMA_GUARDED_BY(lock_) = depth_;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 };
 

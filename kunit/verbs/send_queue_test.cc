@@ -76,24 +76,44 @@ TEST_P(AnyDepth, Room_IsTheDepth)
 	sends->release(depth);
 }
 
-TEST_P(AnyDepth, First_IsAwaited)
+TEST_P(AnyDepth, SlowStart_SendsAsManyAsWereTaken)
 {
 	Fake fake;
 	ASSERT_TRUE(fake);
 	const u32 depth = GetParam().depth;
 	Sends sends(fake, depth);
 	ASSERT_TRUE(sends->prepare(verbs::SendQueue::least_buffers, kernel::GFP_KERNEL));
-	sends->wait_for_first();
-	ASSERT_TRUE(sends.send(pattern(8)));
-	EXPECT_FALSE(sends.send(pattern(8)));
+	sends->start_slowly();
+	u32 taken = 0;
+	for (u32 most = 1; most < depth; most = std::clamp(taken, 1u, depth)) {
+		u32 sent = 0;
+		while (sends.send(pattern(8)))
+			sent++;
+		EXPECT_EQ(sent, most) << taken;
+		EXPECT_FALSE(sends->reserve(1));
+		const u32 rooms = sends.rooms;
+		fake.run();
+		/* They said so by themselves: there are other buffers, and most of the queue may be free. */
+		EXPECT_EQ(sends.rooms, rooms + sent);
+		taken += sent;
+	}
+	EXPECT_TRUE(sends->reserve(depth));
+	sends->release(depth);
+}
+
+TEST_P(AnyDepth, SlowStart_HasRoomForOneChain)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	const u32 depth = GetParam().depth;
+	Sends sends(fake, depth);
+	sends->start_slowly();
+	ASSERT_TRUE(sends->reserve(depth));
 	EXPECT_FALSE(sends->reserve(1));
-	fake.run();
-	/* It said so by itself: there are other buffers, and most of the queue is free. */
-	EXPECT_EQ(sends.rooms, 1u);
-	u32 sent = 0;
-	while (sends.send(pattern(8)))
-		sent++;
-	EXPECT_EQ(sent, depth);
+	sends->release(depth);
+	ASSERT_TRUE(sends->reserve(1));
+	EXPECT_FALSE(sends->reserve(1));
+	sends->release(1);
 }
 
 TEST_P(AnyDepth, FullQueue_HasRoomAgainWhenSendsComplete)
