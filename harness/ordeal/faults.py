@@ -45,7 +45,9 @@ SPARED = 48
 KILLED_BY_THE_KERNEL = 137
 HOSTILE_AT_A_TIME = 4
 CHANGED_AT_A_TIME = 2000
+# From each of some servers: a client that has lost its connection waits before it makes another.
 CHANGED_REPLIES_AT_A_TIME = 60
+CHANGING_SERVERS = 8
 THREADS = 8
 
 
@@ -362,23 +364,25 @@ def changed_messages(pair: Pair, draw: random.Random) -> Done:
 
 @kind("changed-replies", 30)
 def changed_replies(pair: Pair, draw: random.Random) -> Done:
-    """Another server sends the client messages that are changed at random, beside the load."""
-    seed = draw.randint(0, (1 << 32) - 1)
-    fuzzing = Peer(pair.server).spawn(
-        "--json", "fuzz", "--listen", "--host", pair.SERVER_ADDRESS, "--port", str(PEER_PORT),
-        "--mount-port", str(PEER_MOUNT_PORT), "--protocol", "2", "--count", str(CHANGED_REPLIES_AT_A_TIME),
-        "--seed", str(seed), "--patience", str(PATIENCE))
-    try:
-        fuzzing.expect("listening; on the client", timeout=PATIENCE)
-        while fuzzing.status is None:
-            pair.client.run(script("fuzzed-client", pair.SERVER_ADDRESS, str(PEER_PORT), str(PEER_MOUNT_PORT)),
-                            PATIENCE)
-    finally:
-        fuzzing.kill()
-        ended = fuzzing.wait(PATIENCE)
-    if ended.status != 0:
-        raise LabError(f"rpcordma-peer fuzz --listen:\n{ended.stdout}")
-    return Done(f"{CHANGED_REPLIES_AT_A_TIME} changed messages of seed {seed} to the client", CHANGED_REPLIES_AT_A_TIME)
+    """Other servers send the client messages that are changed at random, beside the load."""
+    seed = draw.randint(0, (1 << 32) - CHANGING_SERVERS)
+    ports = [(PEER_PORT + number, PEER_MOUNT_PORT + number) for number in range(CHANGING_SERVERS)]
+    servers = [Peer(pair.server).spawn(
+        "--json", "fuzz", "--listen", "--host", pair.SERVER_ADDRESS, "--port", str(port), "--mount-port",
+        str(mount_port), "--protocol", "2", "--count", str(CHANGED_REPLIES_AT_A_TIME), "--seed", str(seed + number),
+        "--patience", str(PATIENCE)) for number, (port, mount_port) in enumerate(ports)]
+    for server in servers:
+        server.expect("listening; on the client", timeout=PATIENCE)
+    fuzzed = [script("fuzzed-client", pair.SERVER_ADDRESS, *map(str, both)) for both in ports]
+    clients = [pair.client.spawn(f"while :; do {command}; done") for command in fuzzed]
+    ended = [server.wait(PATIENCE) for server in servers]
+    for client in clients:
+        client.kill()
+    pair.client.script("fuzzed-client", "stop")
+    if failed := [result.stdout for result in ended if result.status != 0]:
+        raise LabError("rpcordma-peer fuzz --listen:\n" + "\n".join(failed))
+    count = CHANGED_REPLIES_AT_A_TIME * CHANGING_SERVERS
+    return Done(f"{count} changed messages to the client, {CHANGING_SERVERS} servers with seeds from {seed} on", count)
 
 
 @kind("processes-killed", 30)
