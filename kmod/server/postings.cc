@@ -36,7 +36,7 @@ void Postings::begin() noexcept
 	verbs::Endpoint &endpoint = connection_.endpoint();
 	qp_ = endpoint.id().queue_pair();
 	port_ = endpoint.id().port();
-	endpoint.sends().start_slowly();
+	endpoint.sends().begin_slow_start();
 	outbox_.attach(endpoint.sends());
 }
 

@@ -137,6 +137,8 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	const std::uint32_t registrations = (plan->is_long ? 1u : 0u) + (plan->has_reply_chunk ? 1u : 0u);
 	/* A registration and an invalidation each, and the Send. */
 	const std::uint32_t requests = 2 * registrations + 1;
+	if (registrations != 0)
+		endpoint.sends().end_slow_start();
 	const std::uint32_t seen = room_events_.load_acquire();
 	verbs::Registrations taken;
 	/* Those of Calls that nobody answers come back with the end of the connection only. */

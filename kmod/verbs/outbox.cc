@@ -36,7 +36,7 @@ void Outbox::put(Posting &posting) noexcept
 	{
 		kernel::Guard guard(lock_);
 		postings_.push_back(posting);
-		waiting_.add(1);
+		(void)waiting_.fetch_add(1);
 	}
 	listener_.posting_waits(xid);
 	/* What it lacked may have come before it was seen to wait, or it goes in parts; and what it held for a moment, another

@@ -152,10 +152,16 @@ bool SendQueue::trim() noexcept
 	return is_more;
 }
 
-void SendQueue::start_slowly() noexcept
+void SendQueue::begin_slow_start() noexcept
 {
 	kernel::Guard guard(lock_);
 	window_ = 0;
+}
+
+void SendQueue::end_slow_start() noexcept
+{
+	kernel::Guard guard(lock_);
+	window_ = depth_;
 }
 
 bool SendQueue::reserve(std::uint32_t requests) noexcept
@@ -260,8 +266,8 @@ bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *wat
 	return posted;
 }
 
-/* For a message with so many work requests: for the last buffer to come back, before unsignalled requests fill the queue, and
- * before a quarter of the buffers waits for one, so that those that are not needed can be told. */
+/* For a message with so many work requests: for the last buffer to come back, before unsignalled requests fill the queue or the
+ * window, and before a quarter of the buffers waits for one, so that those that are not needed can be told. */
 bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
 {
 	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);

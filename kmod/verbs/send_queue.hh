@@ -104,14 +104,16 @@ class SendQueue : public kernel::Heap {
 	/* Makes the first `count` buffers; false where there is no memory. */
 	[[nodiscard]] bool prepare(std::uint32_t count, gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 
-	/* Has no more work requests in the queue than are done with already, or one chain, until that is all of the queue: the
-	 * device tries again whatever is behind a message that the peer does not take. Before anything is posted. */
-	void start_slowly() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* From here on there is room for no more work requests than are done with already, or for one chain, until that is all of
+	 * the queue: the device tries again whatever is behind a message that the peer does not take. Before anything is posted. */
+	void begin_slow_start() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* For who reserves room that is used later: the queue would never be empty, and have no room for a chain. */
+	void end_slow_start() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Reserves room for `requests` work requests; false where there is not so much now: QueueUser::room() will say when to
 	 * try again. */
 	[[nodiscard]] bool reserve(std::uint32_t requests) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Gives up room that was reserved. */
-	void release(std::uint32_t requests) noexcept { released_.add(requests); }
+	/* Gives up room that was reserved. A full barrier: whoever was refused the room before waits already, and is seen to. */
+	void release(std::uint32_t requests) noexcept { (void)released_.fetch_add(requests); }
 	/* A buffer for one message; null where there is no memory. */
 	[[nodiscard]] SendBuffer *take(gfp_t gfp) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Both: a buffer, and room for its Send and what goes with it, `requests` in all; null where there is none now, or
@@ -139,7 +141,7 @@ class SendQueue : public kernel::Heap {
 	/* Posts a chain whose room was reserved, with `signal` on the last; false where the queue has been stopped or is
 	 * broken: then nothing will be signalled. */
 	[[nodiscard]] bool post(Chain chain, Signal &signal) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Frees the buffers that have not been needed since the last call, but for the least. Process context.
+	/* Frees the buffers that have not been needed since the last call, but for idle_buffers. Process context.
 	 * Return: whether another call may free more. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Bytes of all buffers that there are. Any context. */
@@ -190,10 +192,11 @@ class SendQueue : public kernel::Heap {
 	/* Messages posted since. */
 	std::uint32_t unsignalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Work requests that reserve() promised room to and that have not been posted; and of these, modulo 2^32, those that were
-	 * released since, which takes no lock: what is not seen yet is as good as not released. */
+	 * released since, which takes no lock: what is not seen yet is as good as not released. Full barriers against the words in
+	 * which others note that they wait for room, such as Outbox::waiting_. */
 	std::uint32_t reserved_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	kernel::Atomic<std::uint32_t> released_{0};
-	/* How many work requests may be in the queue, beside one chain alone. */
+	/* How many work requests may be posted or have room reserved. Where there are none, one chain may all the same. */
 	std::uint32_t window_ RPCORDMA_GUARDED_BY(lock_) = depth_;
 	bool stopped_ RPCORDMA_GUARDED_BY(lock_) = false;
 };

@@ -83,7 +83,7 @@ TEST_P(AnyDepth, SlowStart_SendsAsManyAsWereTaken)
 	const u32 depth = GetParam().depth;
 	Sends sends(fake, depth);
 	ASSERT_TRUE(sends->prepare(verbs::SendQueue::least_buffers, kernel::GFP_KERNEL));
-	sends->start_slowly();
+	sends->begin_slow_start();
 	u32 taken = 0;
 	for (u32 most = 1; most < depth; most = std::clamp(taken, 1u, depth)) {
 		u32 sent = 0;
@@ -107,13 +107,26 @@ TEST_P(AnyDepth, SlowStart_HasRoomForOneChain)
 	ASSERT_TRUE(fake);
 	const u32 depth = GetParam().depth;
 	Sends sends(fake, depth);
-	sends->start_slowly();
+	sends->begin_slow_start();
 	ASSERT_TRUE(sends->reserve(depth));
 	EXPECT_FALSE(sends->reserve(1));
 	sends->release(depth);
 	ASSERT_TRUE(sends->reserve(1));
 	EXPECT_FALSE(sends->reserve(1));
 	sends->release(1);
+}
+
+TEST_P(AnyDepth, SlowStart_CanEnd)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	const u32 depth = GetParam().depth;
+	Sends sends(fake, depth);
+	sends->begin_slow_start();
+	ASSERT_TRUE(sends->reserve(1));
+	sends->end_slow_start();
+	EXPECT_TRUE(depth == 1 || sends->reserve(depth - 1));
+	sends->release(depth);
 }
 
 TEST_P(AnyDepth, FullQueue_HasRoomAgainWhenSendsComplete)
