@@ -168,10 +168,12 @@ def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str)
     with small_device(pair.server), mounted(pair, version, export="ext4"):
         other = pair.mount(version, server=ANOTHER_ADDRESS, path="/mnt-other", export="tmpfs")
         before = times(pair)
+        write = (f"for number in $(seq {LOST_AT_ONCE}); do "
+                 "dd if=/dev/zero of=/mnt-other/lost$number bs=256K count=1 oflag=direct & done; wait")
+        # A connection that has carried nothing has no room for so many.
+        pair.client.run(write)
         pair.server.run(f"echo {LOST_AT_ONCE} >{READS_LOST}")
-        writers = pair.client.spawn(
-            f"for number in $(seq {LOST_AT_ONCE}); do "
-            "dd if=/dev/zero of=/mnt-other/lost$number bs=256K count=1 oflag=direct & done; wait")
+        writers = pair.client.spawn(write)
         eventually(pair.server, f"test $(cat {READS_LOST}) -eq 0", 60)
         beside = times(pair)
         assert writers.wait(SECONDS_OF_PATIENCE).status == 0

@@ -36,7 +36,7 @@ MODULE_PARM_DESC(maps_cut_short, "so many registrations are yet to cover less th
 
 static unsigned int reads_lost;
 module_param(reads_lost, uint, 0644);
-MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads are yet to be posted and never to complete");
+MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads are yet to be posted and never to complete, nor what is behind them");
 
 static bool invalidations_lost;
 module_param(invalidations_lost, bool, 0644);
@@ -49,6 +49,8 @@ MODULE_PARM_DESC(stop_seconds, "how long a queue pair takes to enter the error s
 static struct ib_device *limited;
 static struct ib_device_attr before;
 static struct ib_device_ops ops_before;
+/* The queue pair that has lost an RDMA Read last, until it is in error: work requests complete in their order. */
+static struct ib_qp *stuck;
 /* Made since the module was loaded; who has some from before must not let go of them meanwhile. */
 static atomic_t registrations;
 
@@ -80,8 +82,10 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 
 static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *user)
 {
-	if (stop_seconds && (mask & IB_QP_STATE) && attr->qp_state == IB_QPS_ERR)
+	if ((mask & IB_QP_STATE) && attr->qp_state == IB_QPS_ERR) {
 		ssleep(stop_seconds);
+		cmpxchg(&stuck, qp, NULL);
+	}
 	return ops_before.modify_qp(qp, attr, mask, user);
 }
 
@@ -124,10 +128,11 @@ static int post_send(struct ib_qp *qp, const struct ib_send_wr *request, const s
 {
 	if (invalidations_lost && request->opcode == IB_WR_LOCAL_INV)
 		return 0;
-	if (!reads_lost || request->opcode != IB_WR_RDMA_READ)
-		return ops_before.post_send(qp, request, bad);
-	reads_lost--;
-	return 0;
+	if (reads_lost && request->opcode == IB_WR_RDMA_READ) {
+		reads_lost--;
+		WRITE_ONCE(stuck, qp);
+	}
+	return READ_ONCE(stuck) == qp ? 0 : ops_before.post_send(qp, request, bad);
 }
 
 /* Is told of each device that there is. */
