@@ -168,8 +168,9 @@ def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str)
     with small_device(pair.server), mounted(pair, version, export="ext4"):
         other = pair.mount(version, server=ANOTHER_ADDRESS, path="/mnt-other", export="tmpfs")
         before = times(pair)
-        write = (f"for number in $(seq {LOST_AT_ONCE}); do "
-                 "dd if=/dev/zero of=/mnt-other/lost$number bs=256K count=1 oflag=direct & done; wait")
+        # All at once: nothing is answered any more on a connection that has lost one.
+        write = ("fio --name=lost --filename=/mnt-other/lost --rw=write --direct=1 --ioengine=libaio --fallocate=none "
+                 f"--bs=256k --size={LOST_AT_ONCE * 256}k --iodepth={LOST_AT_ONCE} --iodepth_batch={LOST_AT_ONCE}")
         # A connection that has carried nothing has no room for so many.
         pair.client.run(write)
         pair.server.run(f"echo {LOST_AT_ONCE} >{READS_LOST}")
@@ -177,7 +178,7 @@ def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str)
         eventually(pair.server, f"test $(cat {READS_LOST}) -eq 0", 60)
         beside = times(pair)
         assert writers.wait(SECONDS_OF_PATIENCE).status == 0
-        pair.client.run("rm /mnt-other/lost*")
+        pair.client.run("rm /mnt-other/lost")
         other.unmount()
     pair.server.script("network", "address", "del", f"{ANOTHER_ADDRESS}/24")
     print(f"{before} before, {beside} beside them")
