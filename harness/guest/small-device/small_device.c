@@ -36,8 +36,7 @@ MODULE_PARM_DESC(maps_cut_short, "so many registrations are yet to cover less th
 
 static unsigned int reads_lost;
 module_param(reads_lost, uint, 0644);
-MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads are yet to be posted and never to complete, nor what is "
-			     "behind them");
+MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads, and what is posted behind them, are yet not to complete");
 
 static bool invalidations_lost;
 module_param(invalidations_lost, bool, 0644);
