@@ -200,8 +200,8 @@ void take_other(Transport &transport, const proto::Received &received, verbs::Re
 }
 
 /* What cannot be decoded may be the refusal of a version that is being negotiated. */
-std::optional<proto::ForCall> refusal_in(Transport &transport, const proto::Received &received,
-					 const verbs::ReceiveBuffer &buffer)
+std::optional<proto::ForCall> refusal_of_version(Transport &transport, const proto::Received &received,
+						 const verbs::ReceiveBuffer &buffer)
 {
 	if (transport.negotiator().is_settled() || !std::holds_alternative<proto::Dropped>(received))
 		return std::nullopt;
@@ -217,7 +217,7 @@ void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 	if (const auto *const message = std::get_if<proto::ForCall>(&received)) [[likely]] {
 		tallies_.received(proto::refusal_of(message->body));
 		is_awaited = take_reply(*this, *message, buffer);
-	} else if (const std::optional<proto::ForCall> refusal = refusal_in(*this, received, buffer)) {
+	} else if (const std::optional<proto::ForCall> refusal = refusal_of_version(*this, received, buffer)) {
 		is_awaited = take_reply(*this, *refusal, buffer);
 	} else {
 		take_other(*this, received, buffer);

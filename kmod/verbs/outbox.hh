@@ -119,7 +119,8 @@ class Outbox {
 	bool is_advancing_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool has_room_ RPCORDMA_GUARDED_BY(lock_) = false;
 	/* Those that wait, with the one that is being looked at. Who finds some looks again when the listener hears that there
-	 * are none; a full barrier stands between the last one's going and that. */
+	 * are none; a full barrier stands between the last one's going and that. Counting one is a full barrier too: then what
+	 * SendQueue::release() gave up before it looked here is seen. */
 	kernel::Atomic<std::uint32_t> waiting_{0};
 };
 

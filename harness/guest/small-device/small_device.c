@@ -83,7 +83,8 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *user)
 {
 	if ((mask & IB_QP_STATE) && attr->qp_state == IB_QPS_ERR) {
-		ssleep(stop_seconds);
+		if (stop_seconds)
+			ssleep(stop_seconds);
 		cmpxchg(&stuck, qp, NULL);
 	}
 	return ops_before.modify_qp(qp, attr, mask, user);
