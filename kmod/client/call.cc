@@ -65,6 +65,8 @@ class OutgoingCall {
 			endpoint_.sends().abandon(*buffer, requests);
 			endpoint_.registrations().put_back(taken);
 			request_.advertised.take_back(endpoint_.registrations());
+			/* What the responder wants may have found none meanwhile. */
+			transport_.room();
 			return mapped == verbs::Mapped::not_now ? held("mapping", Sent::no_memory) :
 								  impossible("mapping");
 		}

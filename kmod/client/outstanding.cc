@@ -127,12 +127,16 @@ bool Outstanding::post(Request &request, verbs::SendBuffer &buffer, std::uint32_
 
 void Outstanding::post_again(Request &request, verbs::SendBuffer &buffer, std::uint32_t size) noexcept
 {
-	kernel::Guard guard(lock_);
-	const Request::Progress &progress = progress_of(request);
-	if (progress.state == State::sent && progress.connection == connection_)
-		(void)owner_.endpoint().sends().post(buffer, size, {}, {});
-	else
-		owner_.endpoint().sends().abandon(buffer, 1);
+	{
+		kernel::Guard guard(lock_);
+		const Request::Progress &progress = progress_of(request);
+		if (progress.state == State::sent && progress.connection == connection_) {
+			(void)owner_.endpoint().sends().post(buffer, size, {}, {});
+			return;
+		}
+	}
+	owner_.endpoint().sends().abandon(buffer, 1);
+	owner_.room();
 }
 
 Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall &message,
