@@ -2,14 +2,16 @@
 /*
  * Clients that cost a server more than they should: each connects, does something, and then does so again, until it is killed.
  *
- *     jam replies ADDRESS PORT COUNT FILE
- *                      connects without a Receive, asks to have Sends tried for ever, calls NULL, then READs that go to many
- *                      segments each, and waits until the connection ends. FILE is below the server's export "tmpfs"
- *     jam reads ADDRESS PORT COUNT
- *                      sends Calls that the server has to read, and waits until the connection ends. That no answer to an
+ *     jam KIND ADDRESS PORT COUNT FILE
+ *
+ * FILE is below the server's export "tmpfs". KIND is one of
+ *
+ *     replies          connects without a Receive, asks to have Sends tried for ever, calls NULL, then READs of FILE that go to
+ *                      many segments each, and waits until the connection ends
+ *     one-reply        the same, but with a Receive for the first of the Replies
+ *     reads            sends Calls that the server has to read, and waits until the connection ends. That no answer to an
  *                      RDMA Read arrives is for others to see to
- *     jam connections ADDRESS PORT COUNT
- *                      calls NULL, waits for the Reply, and disconnects
+ *     connections      calls NULL, waits for the Reply, and disconnects
  *
  * Says "N jams" when each of COUNT has had a connection.
  */
@@ -214,12 +216,12 @@ static const struct kind {
 	void (*act)(struct rdma_cm_id *id, struct ibv_mr *from, struct ibv_mr *memory, const char *file);
 	/* Of the server, to the memory. */
 	int access;
-	int takes_file, posts_receive, stays;
+	int posts_receive, stays;
 } kinds[] = {
-	{"replies", take_no_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, 0, 1},
-	{"one-reply", take_one_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, 1, 1},
-	{"reads", have_calls_read, IBV_ACCESS_REMOTE_READ, 0, 0, 1},
-	{"connections", visit, IBV_ACCESS_REMOTE_READ, 0, 1, 0},
+	{"replies", take_no_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 0, 1},
+	{"one-reply", take_one_reply, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, 1},
+	{"reads", have_calls_read, IBV_ACCESS_REMOTE_READ, 0, 1},
+	{"connections", visit, IBV_ACCESS_REMOTE_READ, 1, 0},
 };
 
 /* Acts on a connection of its own, and writes a byte to "told" when that is there, unless "told" is negative. Returns whether it
@@ -283,11 +285,11 @@ static const struct kind *find_kind(const char *name)
 
 int main(int argc, char **argv)
 {
-	const struct kind *kind = argc >= 5 ? find_kind(argv[1]) : NULL;
+	const struct kind *kind = argc == 6 ? find_kind(argv[1]) : NULL;
 	int told[2], count;
 	char byte;
 
-	if (!kind || argc != 5 + kind->takes_file || pipe(told))
+	if (!kind || pipe(told))
 		return 2;
 	count = atoi(argv[4]);
 	for (int n = 0; n < count; n++) {

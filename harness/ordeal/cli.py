@@ -15,6 +15,7 @@ from lab.nfs import OURS
 from lab.paths import LOGS
 from lab.peer import build_peer
 from ordeal import record as records
+from ordeal import recorder
 from ordeal.faults import KINDS, listed
 from ordeal.run import Run, blocked_tasks, new_record, possible_kinds
 from ordeal.schedule import EXPORTS, FLAVOURS, KERNELS, NFS_VERSIONS, PROTOCOLS, STOCK, TMPFS, Cell
@@ -149,6 +150,7 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
         try:
             Run(pair, record, say).endure(minutes * 60, kinds)
         except (LabError, AssertionError):
+            recorder.save(pair, logs)
             tell_failure(record, logs, blocked_tasks(pair), arguments)
     say(f"{record.outcome.splitlines()[0]}; all of it in {record.write()}")
     if not arguments.no_log:

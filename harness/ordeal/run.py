@@ -11,11 +11,12 @@ from lab import Guest, Mount, Pair
 from lab.detectors import dma_errors, forget_leaks, leaks
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.machines import complaints_of
+from ordeal import recorder
 from ordeal.faults import KINDS, THREADS, clean_up, preparation
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
 from ordeal.schedule import EXT4, STOCK, Cell, Fault, faults
-from workloads import guest_python, revive_device
+from workloads import guest_python, revive_device, usual_lease
 
 # What the first part of the load may take to begin, and what it may take without a fault.
 BEGIN_SECONDS = 120
@@ -32,6 +33,9 @@ NOTICED_SECONDS = 90
 # Nobody else is this user, or one after it.
 FIRST_USER = 20000
 LOCK_SECONDS = 60
+# A client that was refused a few times waits 20 seconds before it tries again. With NFS 4.0 the grace time is over only
+# then; with others, as soon as all have reclaimed.
+GRACE_SECONDS = 30
 # The flavour of the test kernel that also looks for leaks and for errors of DMA.
 WITH_KMEMLEAK = "debug"
 # What the test kernels leave out.
@@ -90,7 +94,7 @@ class Run:
 
     def _endure(self, end: float, kinds: Sequence[str], least: int) -> None:
         pair, cell = self.pair, self.record.cell
-        with highest_protocol(pair.client, cell.protocol), prepared(pair):
+        with highest_protocol(pair.client, cell.protocol), prepared(pair), long_enough_lease(pair, cell.nfs):
             for guest in pair.guests:
                 forget_leaks(guest)
             idle = Idle.of(pair)
@@ -257,16 +261,34 @@ class Run:
 
 @contextmanager
 def prepared(pair: Pair) -> Iterator[None]:
-    """What the faults need, in both guests."""
+    """What the faults and the recorder need, in both guests."""
+    def prepare(guest: Guest) -> str:
+        return f"{preparation(guest)} && {recorder.begin()}"
+
     for guest in pair.guests:
-        guest.run(preparation(guest))
-    before, pair.preparation = pair.preparation, preparation
+        guest.run(prepare(guest))
+    before, pair.preparation = pair.preparation, prepare
     try:
         yield
     finally:
         pair.preparation = before
     for guest in pair.guests:
+        recorder.end(guest)
         clean_up(guest)
+
+
+@contextmanager
+def long_enough_lease(pair: Pair, nfs: str) -> Iterator[None]:
+    """In this block no fault lasts longer than a lease of NFS 4.0, nor does the client come too late to reclaim.
+
+    nfsd remembers a CLOSE for so long. It answers one that is sent again after that with NFS4ERR_BAD_STATEID, and
+    Linux's client ends the user's next OPEN with EIO, whatever carries the Calls.
+    """
+    if nfs != "4.0":
+        yield
+        return
+    with usual_lease(pair, GRACE_SECONDS):
+        yield
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from itertools import product
 import pytest
 from conftest import Cell
 from expectations import MEBIBYTE, eventually, mounted
-from workloads import TRACE, guest_python, small_device, sysctl, traced
+from workloads import TRACE, guest_python, small_device, sysctl, traced, usual_lease
 
 from lab import Guest, Pair
-from lab.nfs import OURS, script
+from lab.nfs import OURS
 from lab.run import SIDE_BY_SIDE
 
 # After the storage is well again, each reader has to have read something within so many seconds; beside other machines,
@@ -20,8 +20,6 @@ from lab.run import SIDE_BY_SIDE
 SECONDS_TO_GO_ON = 60 if SIDE_BY_SIDE else 10
 FILE_MEBIBYTES = 32
 HUNG_TASK_SECONDS = "/proc/sys/kernel/hung_task_timeout_secs"
-# Linux's own.
-USUAL_LEASE = 90
 # With FULL=1 and both ends ours, each with each.
 READERS = (16, 64)
 STALL_SECONDS = (30, 100, 240, 600)
@@ -67,21 +65,6 @@ def stopped_disk(server: Guest) -> Iterator[None]:
         yield
     finally:
         server.run("DM_DISABLE_UDEV=1 dmsetup resume stop")
-
-
-@contextmanager
-def usual_lease(pair: Pair) -> Iterator[None]:
-    """The lab's own is short, and with it the time that a client waits for a Reply."""
-    def serve(lease: int) -> None:
-        pair.server.run(f"{script('nfs-server', 'stop')} && echo {lease} >/proc/fs/nfsd/nfsv4leasetime && "
-                        f"{script('nfs-server', 'serve')}", timeout=120)
-        # Nobody has anything to reclaim; an error where there is no grace.
-        pair.server.run("echo Y >/proc/fs/nfsd/v4_end_grace", check=False)
-
-    before = int(pair.server.read("/proc/fs/nfsd/nfsv4leasetime"))
-    serve(USUAL_LEASE)
-    yield
-    serve(before)
 
 
 def assert_readers_go_on(pair: Pair, version: str, readers: int, stall: int, options: str = "") -> None:

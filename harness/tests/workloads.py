@@ -17,6 +17,9 @@ TRACING = "/sys/kernel/tracing"
 TRACE = f"{TRACING}/trace"
 STOP = "/run/verified-io.stop"
 ROUND_SECONDS = 300
+# Linux's own lease time of NFS 4, and the lab's grace time, in seconds.
+USUAL_LEASE = 90
+SHORT_GRACE = 10
 
 
 def fio(client: Guest, *options: str, jobs: dict[str, str] | None = None,
@@ -159,6 +162,25 @@ def sysctl(guest: Guest, **settings: int) -> Iterator[None]:
             guest.run(f"echo {value} >{paths[name]}")
 
 
+@contextmanager
+def usual_lease(pair: Pair, grace: int = SHORT_GRACE) -> Iterator[None]:
+    """In this block NFS 4 has Linux's lease time; the lab's own is short. Nothing is mounted around it."""
+    def restart(before: str) -> None:
+        pair.server.run(f"{script('nfs-server', 'stop')} && {before} && {script('nfs-server', 'serve')}", timeout=120)
+        # Nobody has anything to reclaim; an error where there is no grace.
+        pair.server.run("echo Y >/proc/fs/nfsd/v4_end_grace", check=False)
+
+    command = f"echo {USUAL_LEASE} {grace} >/run/nfs-times"
+    preparation = pair.preparation
+    pair.preparation = lambda guest: f"{preparation(guest)} && {command}"
+    restart(command)
+    try:
+        yield
+    finally:
+        pair.preparation = preparation
+    restart("rm /run/nfs-times")
+
+
 class Times(NamedTuple):
     """Of small files' lives, in milliseconds."""
 
@@ -177,8 +199,7 @@ def jams(pair: Pair, machine: Guest, kind: str, connections: int) -> Iterator[No
     program = guest_program(machine.kernel, "jam", *VERBS)
     pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
     machine.run("modprobe -a rdma_ucm ib_uverbs")
-    jamming = machine.spawn(f"exec {program} {kind} {pair.SERVER_ADDRESS} {PORT} {connections}"
-                            + (" jam" if kind in ("replies", "one-reply") else ""))
+    jamming = machine.spawn(f"exec {program} {kind} {pair.SERVER_ADDRESS} {PORT} {connections} jam")
     jamming.expect(f"{connections} jams", timeout=120)
     yield
     assert jamming.status is None, jamming.output
