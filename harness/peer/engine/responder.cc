@@ -116,9 +116,8 @@ std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance
 	const PrivateData mine = find_private_data(settings.private_data).value_or(PrivateData{});
 	const std::uint64_t number = next_;
 	try {
-		auto connection =
-			std::make_unique<Connection>(std::move(request).accept(settings, patience_.deadline()));
-		connections_[number] = {.connection = std::move(connection),
+		// Others are served while the requester makes up its mind.
+		connections_[number] = {.connection = std::make_unique<Connection>(std::move(request).accept(settings)),
 					.agreement = {.call_threshold = std::min(its.send_size, mine.receive_size),
 						      .reply_threshold = std::min(mine.send_size, its.receive_size),
 						      .remote_invalidation = its.remote_invalidation &&
@@ -132,7 +131,7 @@ std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance
 	}
 	next_++;
 	if (trace)
-		trace(number, "connected");
+		trace(number, "accepted");
 	return number;
 }
 

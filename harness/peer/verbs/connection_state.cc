@@ -291,11 +291,22 @@ bool Connection::State::arm()
 void Connection::State::take_events()
 {
 	while (const std::optional<cm::Event> event = cm::next_event(channel)) {
-		if (event->type == RDMA_CM_EVENT_DISCONNECTED) {
+		switch (event->type) {
+		case RDMA_CM_EVENT_DISCONNECTED:
 			take_last_answers();
 			disconnect("the other end disconnected", true);
-		} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+			break;
+		case RDMA_CM_EVENT_DEVICE_REMOVAL:
 			disconnect("the device was removed", false);
+			break;
+		case RDMA_CM_EVENT_CONNECT_ERROR:
+		case RDMA_CM_EVENT_UNREACHABLE:
+		case RDMA_CM_EVENT_REJECTED:
+			disconnect("the other end did not establish the connection", false);
+			break;
+		default:
+			break;
+		}
 	}
 }
 

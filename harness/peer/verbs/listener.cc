@@ -63,7 +63,7 @@ unsigned Request::initiator_depth() const noexcept
 	return state_->their_initiator_depth;
 }
 
-Connection Request::accept(const ConnectionSettings &settings, Deadline deadline) &&
+Connection Request::accept(const ConnectionSettings &settings) &&
 {
 	check_private_data(settings.private_data, ACCEPT_PRIVATE_DATA, "an acceptance");
 	const std::unique_ptr<State> request = std::move(state_);
@@ -76,8 +76,15 @@ Connection Request::accept(const ConnectionSettings &settings, Deadline deadline
 	rdma_conn_param parameters = parameters_of(agreed, state->limits);
 	if (rdma_accept(state->id.get(), &parameters) != 0)
 		throw cm::error(state->peer_address + ": the connection cannot be accepted", errno);
-	expect_established(cm::wait_for_event(state->channel, deadline), state->peer_address);
 	return Connection(std::move(state));
+}
+
+Connection Request::accept(const ConnectionSettings &settings, Deadline deadline) &&
+{
+	Connection connection = std::move(*this).accept(settings);
+	const Connection::State &state = *connection.state_;
+	expect_established(cm::wait_for_event(state.channel, deadline), state.peer_address);
+	return connection;
 }
 
 void Request::reject(ByteView private_data) &&

@@ -202,6 +202,9 @@ class Request {
 	[[nodiscard]] unsigned responder_resources() const noexcept;
 	[[nodiscard]] unsigned initiator_depth() const noexcept;
 
+	/// Waits for nobody: where the connection is not established in the end, that is how it is closed. Throws VerbsError.
+	Connection accept(const ConnectionSettings &settings) &&;
+	/// Waits until it is established. Throws NotConnected where it is not, or not in time.
 	Connection accept(const ConnectionSettings &settings, Deadline deadline) &&;
 	void reject(ByteView private_data) &&;
 	/// Leaves it without an answer.

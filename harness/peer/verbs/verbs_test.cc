@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "verbs/cm.hh"
 #include "verbs/test_device.hh"
 
 namespace peer {
@@ -134,6 +135,22 @@ TEST_F(Verbs, ARequestThatIsIgnoredGetsNoAnswer)
 	} catch (const NotConnected &refusal) {
 		EXPECT_EQ(refusal.why, NotConnected::Why::timeout);
 	}
+}
+
+TEST_F(Verbs, AConnectionThatIsNotEstablishedIsWaitedForByNobodyAndClosed)
+{
+	const cm::Channel channel = cm::make_channel();
+	cm::Id requester = cm::make_id(channel);
+	cm::resolve(channel, requester.get(), device_address(), listener.port(), soon());
+	// Who has no queue pair has to say by himself that it is established. Over iWARP nobody can be without.
+	rdma_conn_param parameters{};
+	if (rdma_connect(requester.get(), &parameters) != 0)
+		GTEST_SKIP() << "the device connects nothing but queue pairs";
+	Connection accepted = request().accept({});
+	EXPECT_EQ(cm::wait_for_event(channel, soon())->type, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	EXPECT_TRUE(std::holds_alternative<TimedOut>(accepted.receive(Clock::now())));
+	requester.reset();
+	EXPECT_EQ(end_of(accepted).reason, "the other end did not establish the connection");
 }
 
 TEST_F(Verbs, NobodyListens)
