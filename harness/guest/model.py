@@ -248,13 +248,17 @@ class Model:
     def check(self, name: str) -> None:
         """The same of a named one."""
         self.note(f"check {name}")
+        self.compare(name, 0, self.fetch(name), bytes(self.files[name]))
+        self.acknowledged()
+
+    def fetch(self, name: str) -> bytes:
+        """All of a file, and not as the client has cached it."""
         descriptor = self.open(name, os.O_RDONLY)
         os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         data = take(descriptor, 0, LONGEST * 2)
         os.close(descriptor)
-        self.compare(name, 0, data, bytes(self.files[name]))
-        self.acknowledged()
+        return data
 
     def look(self) -> None:
         """A file's size."""
@@ -297,11 +301,19 @@ class Model:
         """Fails where they differ, and says where."""
         if data == expected:
             return
-        place = next((at for at, (one, other) in enumerate(zip(data, expected)) if one != other),
-                     min(len(data), len(expected)))
+        place = first_difference(data, expected)
+        length = first_difference(data[place:][::-1], expected[place:][::-1])
         raise Wrong(f"{name} differs at {offset + place} (read from {offset}: {len(data)} bytes, of which "
                     f"{data[place:place + 16].hex()} there; expected {len(expected)} bytes and "
-                    f"{expected[place:place + 16].hex()})")
+                    f"{expected[place:place + 16].hex()}; the last {length} bytes are the same). "
+                    f"Read anew from the server, {self.seen_at_the_server(name)}")
+
+    def seen_at_the_server(self, name: str) -> str:
+        """What all of the file is like there, for who has read something wrong: the client's cache may be to blame."""
+        data, expected = self.fetch(name), bytes(self.files[name])
+        if data == expected:
+            return "all of it is right"
+        return f"it differs at {first_difference(data, expected)}, and has {len(data)} bytes"
 
     # Locks
 
@@ -337,6 +349,12 @@ class Model:
         self.list_all()
         for name in sorted(self.files):
             self.check(name)
+
+
+def first_difference(data: bytes, expected: bytes) -> int:
+    """Where they begin to differ; where one of them ends, if they do not before."""
+    return next((at for at, (one, other) in enumerate(zip(data, expected)) if one != other),
+                min(len(data), len(expected)))
 
 
 def put(descriptor: int, offset: int, data: bytes) -> None:

@@ -100,7 +100,7 @@ class Run:
             idle = Idle.of(pair)
             self._look_at_memory()
             with mounted(pair, cell.nfs, export=cell.export) as mount:
-                load = Load(pair.client, mount.path, self.record.seed, locks=not cell.nfs.startswith("3"))
+                load = Load(pair.client, mount.path, self.record.seed, cell.nfs)
                 load.wait_until_on(0.0, BEGIN_SECONDS)
                 self._measure(mount)
                 for fault in faults(self.record.seed, kinds):
