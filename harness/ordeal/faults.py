@@ -373,12 +373,12 @@ def changed_replies(pair: Pair, draw: random.Random) -> Done:
         "--patience", str(PATIENCE)) for number, (port, mount_port) in enumerate(ports)]
     for server in servers:
         server.expect("listening; on the client", timeout=PATIENCE)
-    fuzzed = [script("fuzzed-client", pair.SERVER_ADDRESS, *map(str, both)) for both in ports]
+    fuzzed = [script("fuzzed-client.py", pair.SERVER_ADDRESS, *map(str, both)) for both in ports]
     clients = [pair.client.spawn(f"while :; do {command}; done") for command in fuzzed]
     ended = [server.wait(PATIENCE) for server in servers]
     for client in clients:
         client.kill()
-    pair.client.script("fuzzed-client", "stop")
+    pair.client.script("fuzzed-client.py", "stop")
     if failed := [result.stdout for result in ended if result.status != 0]:
         raise LabError("rpcordma-peer fuzz --listen:\n" + "\n".join(failed))
     count = CHANGED_REPLIES_AT_A_TIME * CHANGING_SERVERS

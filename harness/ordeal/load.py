@@ -64,8 +64,8 @@ class Load:
         draw = random.Random(f"load {seed}")
         client.run(f"rm -f {STOP}")
         options = {"fio-direct": draw.choice(DIRECT), "fio-buffered": draw.choice(BUFFERED)}
-        # With NFS 3 nothing is locked. With NFS 4.0 Linux's client takes the rest of a page for zeros that is written to with
-        # a lock which it has reclaimed, over TCP too.
+        # With NFS 3 nothing is locked. With NFS 4.0 Linux's client takes the rest of a page for zeros that is written
+        # to with a lock which it has reclaimed, over TCP too.
         locks = ["locks"] if nfs not in ("3", "4.0") else []
         self.workers = [self._model("model-cached", seed, *locks),
                         self._model("model-direct", seed, "direct"),

@@ -10,10 +10,14 @@ namespace peer {
 
 namespace {
 
-// More than is granted: a requester that sends too many Calls is to be heard, not cut off by the device.
-constexpr unsigned RECEIVES = 256;
-// Longer than any threshold that is offered, for the same reason.
-constexpr std::size_t RECEIVE_SIZE = 65536;
+// More than is granted: a requester that sends too many Calls is to be heard, not cut off by the device. But each connection's
+// memory is made and registered while others wait.
+constexpr unsigned LEAST_RECEIVES = 64;
+constexpr unsigned MOST_RECEIVES = 256;
+constexpr unsigned RECEIVES_FOR_A_CREDIT = 4;
+// Longer than the threshold that is offered, for the same reasons.
+constexpr std::size_t SHORTEST_RECEIVE = 16384;
+constexpr std::size_t LONGEST_RECEIVE = 65536;
 constexpr std::size_t LONGEST_CALL = 4 << 20;
 
 // Writes the part of a stream from @from on into a chunk, as long as both last; the chunk as it is returned.
@@ -105,7 +109,7 @@ void Responder::take(Request request)
 
 std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance &how)
 {
-	ConnectionSettings settings = {.private_data = {}, .receives = RECEIVES, .receive_size = RECEIVE_SIZE};
+	ConnectionSettings settings;
 	if (how.private_data)
 		settings.private_data = encode(*how.private_data);
 	if (how.raw_private_data)
@@ -114,6 +118,10 @@ std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance
 	last_private_data_ = request.private_data();
 	const PrivateData its = find_private_data(last_private_data_).value_or(PrivateData{});
 	const PrivateData mine = find_private_data(settings.private_data).value_or(PrivateData{});
+	settings.receives = static_cast<unsigned>(std::clamp<std::uint64_t>(
+		std::uint64_t{how.credits} * RECEIVES_FOR_A_CREDIT, LEAST_RECEIVES, MOST_RECEIVES));
+	settings.receive_size =
+		std::clamp<std::size_t>(std::size_t{mine.receive_size} * 2, SHORTEST_RECEIVE, LONGEST_RECEIVE);
 	const std::uint64_t number = next_;
 	try {
 		// Others are served while the requester makes up its mind.

@@ -81,7 +81,7 @@ def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
 @pytest.mark.skipif(TRANSPORT != OURS, reason="the kernel's own module has no version 2, and need not survive")
 def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
     """It goes on to call, on new connections where one was lost. Another mount's data are right beside them."""
-    client = script("fuzzed-client", solo.ADDRESS, str(PEER_PORT), str(PEER_MOUNT_PORT))
+    client = script("fuzzed-client.py", solo.ADDRESS, str(PEER_PORT), str(PEER_MOUNT_PORT))
     with honest_client(solo):
         status, told = fuzz(peer, *LISTEN, "--exec", client, "--protocol", protocol, "--count", str(CLIENT_COUNT),
                             "--seed", f"{protocol}00", "--patience", str(CLIENT_PATIENCE))
