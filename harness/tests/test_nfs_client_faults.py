@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from expectations import MEBIBYTE, mounted
+from expectations import MEBIBYTE, eventually, mounted
 from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Pair
@@ -38,6 +38,19 @@ def test_a_server_that_is_killed_and_comes_back_is_found_again(pair: Pair, versi
             pair.restart_server()
             wait_for_round(processes)
         assert mount.stats().total("connect_count") > before.total("connect_count")
+
+
+@pytest.mark.versions("3")
+def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pair, version: str) -> None:
+    """The delay does not grow: the client is back before the grace period of a server that is started is over."""
+    with mounted(pair, version), traced(pair.client, events="rpcordma/rpcordma_connect_attempt"):
+        pair.server.script("nfs-server", "stop")
+        waiting = pair.client.spawn("touch /mnt/file")
+        eventually(pair.client, f"test $(grep -c 'delay_ms=[1-9]' {TRACE}) -ge 3", 120)
+        pair.server.script("nfs-server", "serve")
+        assert waiting.wait(60).status == 0, waiting.output
+        assert max(map(int, re.findall(r"delay_ms=(\d+)", pair.client.read(TRACE)))) <= 5000
+        pair.client.run("rm /mnt/file")
 
 
 def test_a_device_that_is_removed_and_added_again_is_used_again(pair: Pair, version: str) -> None:

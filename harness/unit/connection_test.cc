@@ -106,9 +106,9 @@ TEST(ConnectOutcome, OfARejection_FollowsTheReason)
 	const auto outcome = [](RejectReason reason) { return connect_outcome(ConnectEvent::rejected, reason); };
 	EXPECT_EQ(outcome(RejectReason::invalid_service_id), ConnectOutcome::refused);
 	EXPECT_EQ(outcome(RejectReason::stale_connection), ConnectOutcome::try_again);
-	EXPECT_EQ(outcome(RejectReason::consumer_defined), ConnectOutcome::refused);
-	EXPECT_EQ(outcome(RejectReason{}), ConnectOutcome::refused);
-	EXPECT_EQ(outcome(RejectReason{0xffff}), ConnectOutcome::refused);
+	EXPECT_EQ(outcome(RejectReason::consumer_defined), ConnectOutcome::turned_away);
+	EXPECT_EQ(outcome(RejectReason{}), ConnectOutcome::turned_away);
+	EXPECT_EQ(outcome(RejectReason{0xffff}), ConnectOutcome::turned_away);
 }
 
 TEST(ConnectOutcome, ReasonWithoutARejection_MakesNoDifference)
@@ -126,32 +126,46 @@ TEST(RejectReason, HasTheInfiniBandNumbers)
 	EXPECT_EQ(std::to_underlying(RejectReason::consumer_defined), 28);
 }
 
+using Pace = Reconnection::Pace;
 constexpr std::uint64_t soon = Reconnection::lasting_ms - 1;
 constexpr std::uint64_t late = Reconnection::lasting_ms;
 
 TEST(Reconnection, AtFirst_IsAtOnce)
 {
-	EXPECT_FALSE(Reconnection().backs_off());
+	EXPECT_EQ(Reconnection().pace(), Pace::at_once);
 }
 
-TEST(Reconnection, AfterAnAttemptThatFailedSoon_BacksOff)
+TEST(Reconnection, AfterAnAttemptThatFailedSoon_SlowsDown)
 {
 	Reconnection reconnection;
 	reconnection.begin();
-	reconnection.failed(soon);
-	EXPECT_TRUE(reconnection.backs_off());
+	reconnection.failed(ConnectOutcome::turned_away, soon);
+	EXPECT_EQ(reconnection.pace(), Pace::slowing);
 	reconnection.begin();
-	EXPECT_FALSE(reconnection.backs_off());
-	reconnection.failed(0);
-	EXPECT_TRUE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
+	reconnection.failed(ConnectOutcome::host_unreachable, 0);
+	EXPECT_EQ(reconnection.pace(), Pace::slowing);
 }
 
 TEST(Reconnection, AfterAnAttemptThatNobodyAnsweredForLong_IsAtOnce)
 {
 	Reconnection reconnection;
 	reconnection.begin();
-	reconnection.failed(late);
-	EXPECT_FALSE(reconnection.backs_off());
+	reconnection.failed(ConnectOutcome::host_unreachable, late);
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
+}
+
+TEST(Reconnection, WhereNobodyListensYet_KeepsItsPace)
+{
+	Reconnection reconnection;
+	for (int n = 0; n < 3; n++) {
+		reconnection.begin();
+		reconnection.failed(ConnectOutcome::refused, soon);
+		EXPECT_EQ(reconnection.pace(), Pace::steady);
+	}
+	reconnection.begin();
+	reconnection.failed(ConnectOutcome::refused, late);
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
 }
 
 TEST(Reconnection, AfterAConnectionWithAReply_IsAtOnceWhoeverEndsIt)
@@ -161,16 +175,16 @@ TEST(Reconnection, AfterAConnectionWithAReply_IsAtOnceWhoeverEndsIt)
 		reconnection.begin();
 		reconnection.replied();
 		reconnection.ended(by, 0);
-		EXPECT_FALSE(reconnection.backs_off());
+		EXPECT_EQ(reconnection.pace(), Pace::at_once);
 	}
 }
 
-TEST(Reconnection, AfterAConnectionThatOthersEndedSoon_BacksOff)
+TEST(Reconnection, AfterAConnectionThatOthersEndedSoon_SlowsDown)
 {
 	Reconnection reconnection;
 	reconnection.begin();
 	reconnection.ended(Reconnection::By::others, soon);
-	EXPECT_TRUE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::slowing);
 }
 
 TEST(Reconnection, AfterAConnectionThatLasted_IsAtOnceWhoeverEndsIt)
@@ -180,7 +194,7 @@ TEST(Reconnection, AfterAConnectionThatLasted_IsAtOnceWhoeverEndsIt)
 		for (int n = 0; n < 3; n++) {
 			reconnection.begin();
 			reconnection.ended(by, late);
-			EXPECT_FALSE(reconnection.backs_off());
+			EXPECT_EQ(reconnection.pace(), Pace::at_once);
 		}
 	}
 }
@@ -190,17 +204,17 @@ TEST(Reconnection, AfterAConnectionThatTheRequesterEndedSoon_IsAtOnceOnce)
 	Reconnection reconnection;
 	reconnection.begin();
 	reconnection.ended(Reconnection::By::requester, 0);
-	EXPECT_FALSE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
 	reconnection.begin();
 	reconnection.ended(Reconnection::By::requester, soon);
-	EXPECT_TRUE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::slowing);
 	reconnection.begin();
 	reconnection.replied();
 	reconnection.ended(Reconnection::By::requester, soon);
-	EXPECT_FALSE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
 	reconnection.begin();
 	reconnection.ended(Reconnection::By::requester, soon);
-	EXPECT_FALSE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
 }
 
 TEST(Reconnection, WhatEndsAConnectionFirst_Counts)
@@ -209,7 +223,7 @@ TEST(Reconnection, WhatEndsAConnectionFirst_Counts)
 	reconnection.begin();
 	reconnection.ended(Reconnection::By::requester, 0);
 	reconnection.ended(Reconnection::By::others, 0);
-	EXPECT_FALSE(reconnection.backs_off());
+	EXPECT_EQ(reconnection.pace(), Pace::at_once);
 }
 
 } // namespace

@@ -66,6 +66,7 @@ TEST(Names, OfConnectOutcome_AreTheDocumentedOnes)
 {
 	EXPECT_STREQ(name_of(ConnectOutcome::connected), "connected");
 	EXPECT_STREQ(name_of(ConnectOutcome::refused), "refused");
+	EXPECT_STREQ(name_of(ConnectOutcome::turned_away), "refused");
 	EXPECT_STREQ(name_of(ConnectOutcome::host_unreachable), "host unreachable");
 	EXPECT_STREQ(name_of(ConnectOutcome::network_unreachable), "network unreachable");
 	EXPECT_STREQ(name_of(ConnectOutcome::try_again), "try again");

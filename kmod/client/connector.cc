@@ -13,7 +13,7 @@ namespace field = kernel::field;
 
 namespace {
 
-/* Between attempts, from the second on: sunrpc doubles it up to the mount's limit. */
+/* Between attempts, from the second on. Where it grows, sunrpc doubles it up to the mount's limit. */
 constexpr unsigned long first_delay = 5 * kernel::HZ;
 /* How long a peer may take to answer an attempt. */
 constexpr unsigned long patience = 30 * kernel::HZ;
@@ -22,6 +22,7 @@ constexpr unsigned long patience = 30 * kernel::HZ;
 int errno_of(proto::ConnectOutcome outcome)
 {
 	static constexpr int errors[] = {0,
+					 -kernel::ECONNREFUSED,
 					 -kernel::ECONNREFUSED,
 					 -kernel::EHOSTUNREACH,
 					 -kernel::ENETUNREACH,
@@ -48,13 +49,24 @@ void Connector::connect(rpc_task *task) noexcept
 {
 	if (!xprt_lock_connect(xprt_, task, this))
 		return;
-	unsigned long delay = 0;
-	if (backs_off()) {
-		delay = xprt_reconnect_delay(xprt_);
-		xprt_reconnect_backoff(xprt_, first_delay);
-	}
+	const unsigned long delay = next_delay();
 	rpcordma_trace_connect_attempt(owner_.peer(), static_cast<u32>(delay * 1000 / kernel::HZ));
 	rpcordma_queue_delayed_work(work_.get(), delay);
+}
+
+/* How long the next attempt waits, in jiffies. */
+unsigned long Connector::next_delay() noexcept
+{
+	using Pace = proto::Reconnection::Pace;
+	const Pace pace = this->pace();
+	if (pace == Pace::at_once)
+		return 0;
+	unsigned long &next = field::rpc_xprt::reestablish_timeout(xprt_);
+	if (pace == Pace::steady)
+		kernel::write_once(next, std::min(next, first_delay));
+	const unsigned long delay = xprt_reconnect_delay(xprt_);
+	xprt_reconnect_backoff(xprt_, first_delay);
+	return delay;
 }
 
 void Connector::attempt() noexcept
@@ -71,7 +83,7 @@ void Connector::attempt() noexcept
 	const bool connected = outcome == proto::ConnectOutcome::connected;
 	if (!connected) {
 		kernel::Guard guard(lock_);
-		reconnection_.failed(since_began());
+		reconnection_.failed(outcome, since_began());
 	}
 
 	rpcordma_xprt_clear_connecting(xprt_);
@@ -240,10 +252,10 @@ void Connector::useful() noexcept
 	reconnection_.replied();
 }
 
-bool Connector::backs_off() noexcept
+proto::Reconnection::Pace Connector::pace() noexcept
 {
 	kernel::Guard guard(lock_);
-	return reconnection_.backs_off();
+	return reconnection_.pace();
 }
 
 /* In milliseconds. */

@@ -70,7 +70,8 @@ class Connector {
 	/* Has sunrpc know this connection from the one before it, or none. */
 	void new_cookie() noexcept;
 	void useful() noexcept RPCORDMA_EXCLUDES(lock_);
-	[[nodiscard]] bool backs_off() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] unsigned long next_delay() noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] proto::Reconnection::Pace pace() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint64_t since_began() const noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;

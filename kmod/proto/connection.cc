@@ -7,13 +7,12 @@
 namespace rpcordma::proto {
 namespace {
 
-/// A stale connection is one that the peer has not finished closing. Every other reason says that nobody is there, or
-/// nobody who wants us.
+/// A stale connection is one that the peer has not finished closing. Every other reason is somebody's who does not want us.
 ConnectOutcome reject_outcome(RejectReason reason) noexcept
 {
 	if (reason == RejectReason::stale_connection)
 		return ConnectOutcome::try_again;
-	return ConnectOutcome::refused;
+	return reason == RejectReason::invalid_service_id ? ConnectOutcome::refused : ConnectOutcome::turned_away;
 }
 
 } // namespace
@@ -62,12 +61,15 @@ void Reconnection::begin() noexcept
 {
 	has_ended_ = false;
 	is_useful_ = false;
-	backs_off_ = false;
+	pace_ = Pace::at_once;
 }
 
-void Reconnection::failed(std::uint64_t ms) noexcept
+void Reconnection::failed(ConnectOutcome outcome, std::uint64_t ms) noexcept
 {
-	backs_off_ = ms < lasting_ms;
+	if (ms >= lasting_ms)
+		pace_ = Pace::at_once;
+	else
+		pace_ = outcome == ConnectOutcome::refused ? Pace::steady : Pace::slowing;
 }
 
 void Reconnection::replied() noexcept
@@ -82,7 +84,8 @@ void Reconnection::ended(By by, std::uint64_t ms) noexcept
 		return;
 	if (is_useful_ || ms >= lasting_ms)
 		return;
-	backs_off_ = by == By::others || std::exchange(is_spent_, true);
+	if (by == By::others || std::exchange(is_spent_, true))
+		pace_ = Pace::slowing;
 }
 
 } // namespace rpcordma::proto

@@ -67,8 +67,10 @@ enum class RejectReason : std::uint16_t {
 /// What the RPC layer is told.
 enum class ConnectOutcome : std::uint8_t {
 	connected,
-	/// Nobody listens there.
+	/// Nobody listens there, on a host that is up: a service may begin to at any moment.
 	refused,
+	/// Somebody listens there, and does not take the connection.
+	turned_away,
 	/// The host or network cannot be reached now.
 	host_unreachable,
 	network_unreachable,
@@ -81,7 +83,7 @@ enum class ConnectOutcome : std::uint8_t {
 /// For trace events and the log: scripts look for these words (Documentation/administration.rst).
 [[nodiscard]] inline const char *name_of(ConnectOutcome outcome) noexcept
 {
-	static constexpr const char *names[] = {"connected",	       "refused",   "host unreachable",
+	static constexpr const char *names[] = {"connected",	       "refused",   "refused",	"host unreachable",
 						"network unreachable", "try again", "no device"};
 	return names[std::to_underlying(outcome)];
 }
@@ -89,10 +91,19 @@ enum class ConnectOutcome : std::uint8_t {
 /// What an attempt to connect has come to. `reason` says something only where the event is `rejected`.
 [[nodiscard]] ConnectOutcome connect_outcome(ConnectEvent event, RejectReason reason) noexcept;
 
-/// Whether a requester connects again at once, or backs off. No attempts follow each other without bound: each has to have
+/// Whether a requester connects again at once, or after a delay. No attempts follow each other without bound: each has to have
 /// taken long, or to have led to a Reply, or the next one waits. The caller serialises the calls.
 class Reconnection {
     public:
+	/// When the next attempt comes, where one delay follows another.
+	enum class Pace : std::uint8_t {
+		at_once,
+		/// After a delay that stays what it is: a server that is being started is found before its grace period is over.
+		steady,
+		/// After one that grows.
+		slowing,
+	};
+
 	/// What has lasted so long has kept the rate of attempts low by itself.
 	static constexpr std::uint64_t lasting_ms = 20'000;
 
@@ -106,19 +117,18 @@ class Reconnection {
 
 	/// An attempt begins.
 	void begin() noexcept;
-	/// It has failed, `ms` milliseconds later.
-	void failed(std::uint64_t ms) noexcept;
+	/// It has failed so, `ms` milliseconds later.
+	void failed(ConnectOutcome outcome, std::uint64_t ms) noexcept;
 	/// The connection has brought its first Reply.
 	void replied() noexcept;
 	/// A connection ends that was begun `ms` milliseconds ago. What ends it first counts.
 	void ended(By by, std::uint64_t ms) noexcept;
-	/// Whether the next attempt has to wait.
-	[[nodiscard]] bool backs_off() const noexcept { return backs_off_; }
+	[[nodiscard]] Pace pace() const noexcept { return pace_; }
 
     private:
 	bool has_ended_ = false;
 	bool is_useful_ = false;
-	bool backs_off_ = false;
+	Pace pace_ = Pace::at_once;
 	/// Since the last Reply the requester has ended a connection early once.
 	bool is_spent_ = false;
 };
