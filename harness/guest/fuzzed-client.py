@@ -88,7 +88,8 @@ def unmount(mount: str) -> None:
 def stop() -> int:
     """Nothing is mounted any more, nor will be."""
     # "timeout" has a process group of its own.
-    subprocess.run("pkill -KILL '^mount'; pidwait '^mount'", shell=True, check=False)
+    while subprocess.run(["pkill", "-KILL", "^mount"], check=False).returncode == 0:
+        subprocess.run(["timeout", "1", "pidwait", "^mount"], check=False)
     for mount in glob.glob(f"{MOUNTS}*"):
         unmount(mount)
     with open("/proc/mounts", encoding="ascii") as mounts:
@@ -106,8 +107,10 @@ def main(words: list[str]) -> int:
                               f"{OPTIONS},port={port},mountport={mount_port}", f"{server}:/", mount],
                              stderr=subprocess.DEVNULL, check=False)
     if mounted.returncode == 0:
-        work_together(mount)
-        unmount(mount)
+        try:
+            work_together(mount)
+        finally:
+            unmount(mount)
     return 0
 
 

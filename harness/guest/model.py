@@ -310,7 +310,10 @@ class Model:
 
     def seen_at_the_server(self, name: str) -> str:
         """What all of the file is like there, for who has read something wrong: the client's cache may be to blame."""
-        data, expected = self.fetch(name), bytes(self.files[name])
+        try:
+            data, expected = self.fetch(name), bytes(self.files[name])
+        except OSError as error:
+            return f"it cannot be read: {error}"
         if data == expected:
             return "all of it is right"
         return f"it differs at {first_difference(data, expected)}, and has {len(data)} bytes"

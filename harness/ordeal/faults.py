@@ -180,7 +180,7 @@ def device_removed(pair: Pair, draw: random.Random) -> Done:
     return Done(f"the device of the {guest.name} away for {seconds} s")
 
 
-# The server. Grace periods of ten seconds are a part of the time that the load then takes to go on.
+# The server. Grace periods of ten seconds (NFS 4.0: thirty) are a part of the time that the load then takes to go on.
 
 @kind("nfsd-restarted", 90)
 def nfsd_restarted(pair: Pair, draw: random.Random) -> Done:

@@ -4,7 +4,7 @@
 import shlex
 from pathlib import Path
 
-from lab.errors import GuestDied, LabError
+from lab.errors import LabError
 from lab.guest import Guest
 from lab.pair import Pair
 from workloads import TRACING
@@ -34,7 +34,8 @@ def begin() -> str:
     records = "; ".join(
         f"! test -d {event} || {{ echo {shlex.quote(condition or '0')} >{event}/filter; echo 1 >{event}/enable; }}"
         for event, condition in EVENTS.items())
-    return f"{{ modprobe -a nfs nfsv4 nfsd; mkdir {INSTANCE}; cd {INSTANCE}/events; {records}; cd /; }}"
+    return (f"modprobe -a nfs nfsv4 nfsd && mkdir -p {INSTANCE} && echo >{INSTANCE}/trace && cd {INSTANCE}/events && "
+            f"{{ {records}; cd /; }}")
 
 
 def end(guest: Guest) -> None:
@@ -49,6 +50,6 @@ def save(pair: Pair, logs: Path) -> None:
             continue
         try:
             trace = guest.read(f"{INSTANCE}/trace")
-        except (LabError, GuestDied) as error:
+        except LabError as error:
             trace = f"{error}\n"
         (logs / f"{guest.name}.trace.log").write_text(trace, encoding="utf-8")

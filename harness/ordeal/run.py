@@ -33,8 +33,8 @@ NOTICED_SECONDS = 90
 # Nobody else is this user, or one after it.
 FIRST_USER = 20000
 LOCK_SECONDS = 60
-# A client that was refused a few times waits 20 seconds before it tries again. With NFS 4.0 the grace time is over only
-# then; with others, as soon as all have reclaimed.
+# A client that has not reached a server for a while waits 20 seconds between attempts. With NFS 4.0 the grace time is
+# over only then; with others, as soon as all have reclaimed.
 GRACE_SECONDS = 30
 # The flavour of the test kernel that also looks for leaks and for errors of DMA.
 WITH_KMEMLEAK = "debug"

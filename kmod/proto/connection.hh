@@ -56,8 +56,8 @@ enum class ConnectEvent : std::uint8_t {
 	short_of_resources,
 };
 
-/// Reject reasons (InfiniBand specification, 12.6.7.2): only `stale_connection` makes a difference. iWARP has only
-/// consumer rejects, as a negative errno, which the caller passes as consumer_defined.
+/// Reject reasons (InfiniBand specification, 12.6.7.2): a stale connection and an invalid service make a difference. iWARP has
+/// only consumer rejects, as a negative errno, which the caller passes as consumer_defined.
 enum class RejectReason : std::uint16_t {
 	invalid_service_id = 8,
 	stale_connection = 10,

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned LEAST_RECEIVES = 64;
 constexpr unsigned MOST_RECEIVES = 256;
 constexpr unsigned RECEIVES_FOR_A_CREDIT = 4;
-// Longer than the threshold that is offered, for the same reasons.
+// Longer than the threshold that is offered, for the same reasons, but for the largest of thresholds.
 constexpr std::size_t SHORTEST_RECEIVE = 16384;
 constexpr std::size_t LONGEST_RECEIVE = 65536;
 constexpr std::size_t LONGEST_CALL = 4 << 20;
@@ -104,10 +104,16 @@ void Responder::take(Request request)
 {
 	if (take_request && take_request(request))
 		return;
-	accept(std::move(request), acceptance);
+	// Others are served while the requester makes up its mind.
+	accept(std::move(request), acceptance, Until::accepted);
 }
 
 std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance &how)
+{
+	return accept(std::move(request), how, Until::established);
+}
+
+std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance &how, Until until)
 {
 	ConnectionSettings settings;
 	if (how.private_data)
@@ -124,8 +130,10 @@ std::optional<std::uint64_t> Responder::accept(Request request, const Acceptance
 		std::clamp<std::size_t>(std::size_t{mine.receive_size} * 2, SHORTEST_RECEIVE, LONGEST_RECEIVE);
 	const std::uint64_t number = next_;
 	try {
-		// Others are served while the requester makes up its mind.
-		connections_[number] = {.connection = std::make_unique<Connection>(std::move(request).accept(settings)),
+		Connection connection = until == Until::accepted ?
+						std::move(request).accept(settings) :
+						std::move(request).accept(settings, patience_.deadline());
+		connections_[number] = {.connection = std::make_unique<Connection>(std::move(connection)),
 					.agreement = {.call_threshold = std::min(its.send_size, mine.receive_size),
 						      .reply_threshold = std::min(mine.send_size, its.receive_size),
 						      .remote_invalidation = its.remote_invalidation &&
@@ -148,7 +156,7 @@ void Responder::forget(std::uint64_t number, const Closed &end)
 	if (trace)
 		trace(number, "<- closed: " + end.reason);
 	service_.forget(number);
-	if (closed)
+	if (closed && end.was_established)
 		closed(number, end);
 	connections_.erase(number);
 }

@@ -97,7 +97,8 @@ class Responder {
 	/// Serves until @done says so; false when the deadline passed first.
 	bool serve_until(const std::function<bool()> &done, Deadline deadline);
 
-	/// Accepts a request that was taken over. The connection's number, or nothing where it did not come about.
+	/// Accepts a request that was taken over, and waits until it is established. The connection's number, or nothing where it
+	/// did not come about.
 	std::optional<std::uint64_t> accept(Request request, const Acceptance &how);
 
 	/// The Reply that a well-behaved responder sends; @prefer_long uses the Reply chunk also where that is not needed.
@@ -137,6 +138,9 @@ class Responder {
 		std::uint32_t asked = 1;
 	};
 
+	enum class Until : std::uint8_t { accepted, established };
+
+	std::optional<std::uint64_t> accept(Request request, const Acceptance &how, Until until);
 	void take(Request request);
 	void take(std::uint64_t number, const Message &message);
 	void take_call_message(std::uint64_t number, const Message &message, const Decoded &decoded);

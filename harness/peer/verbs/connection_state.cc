@@ -302,12 +302,23 @@ void Connection::State::take_events()
 		case RDMA_CM_EVENT_CONNECT_ERROR:
 		case RDMA_CM_EVENT_UNREACHABLE:
 		case RDMA_CM_EVENT_REJECTED:
-			disconnect("the other end did not establish the connection", false);
+			give_up();
+			break;
+		case RDMA_CM_EVENT_ESTABLISHED:
+			established = true;
 			break;
 		default:
 			break;
 		}
 	}
+}
+
+void Connection::State::give_up()
+{
+	disconnect(established ? "the other end gave the connection up" :
+				 "the other end did not establish the connection",
+		   false);
+	closed->was_established = established;
 }
 
 // Where the other end refuses an RDMA operation, and ends the connection for it, either may be heard of first.
@@ -365,6 +376,8 @@ void Connection::State::take_received(const ibv_wc &completion)
 		return fail(std::string("a Receive failed: ") + ibv_wc_status_str(completion.status));
 
 	const auto buffer = receive_buffers.bytes().subspan(completion.wr_id * receive_size, completion.byte_len);
+	// It may come before the event says so.
+	established = true;
 	Message message{Bytes(buffer.begin(), buffer.end()), {}};
 	if (completion.wc_flags & device::invalidation_flags(limits))
 		message.invalidated = completion.invalidated_rkey;

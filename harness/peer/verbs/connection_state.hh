@@ -54,6 +54,7 @@ struct Connection::State {
 	bool has_news() const;
 	bool arm();
 	void take_events();
+	void give_up();
 	void take_last_answers();
 	bool take_completions();
 	void take(const ibv_wc &completion);
@@ -79,6 +80,7 @@ struct Connection::State {
 
 	std::deque<Message> inbox;
 	std::optional<Closed> closed;
+	bool established = false;
 	bool finished = false; // by this end: nothing is received any more
 	unsigned outstanding = 0; // in the send queue
 	std::uint64_t arrived = 0; // of what was in it

@@ -82,8 +82,9 @@ Connection Request::accept(const ConnectionSettings &settings) &&
 Connection Request::accept(const ConnectionSettings &settings, Deadline deadline) &&
 {
 	Connection connection = std::move(*this).accept(settings);
-	const Connection::State &state = *connection.state_;
+	Connection::State &state = *connection.state_;
 	expect_established(cm::wait_for_event(state.channel, deadline), state.peer_address);
+	state.established = true;
 	return connection;
 }
 

@@ -40,6 +40,7 @@ Connection Connection::connect(const std::string &host, std::uint16_t port, cons
 	const std::optional<cm::Event> event = settings.rnr_retry ? cm::wait_for_event(state->channel, deadline) :
 								    state->establish_without_rnr_retry(deadline);
 	expect_established(event, state->peer_address);
+	state->established = true;
 	state->private_data = event->private_data;
 	return Connection(std::move(state));
 }

@@ -91,9 +91,11 @@ struct Message {
 
 /// The connection is no more.
 struct Closed {
-	/// Whether the other end said so (a DREQ); otherwise a queue pair failed.
+	/// Whether the other end said so (a DREQ); otherwise a queue pair failed, or the connection manager gave it up.
 	bool by_disconnect = false;
 	std::string reason;
+	/// False where there never was one: the other end was accepted, and did not come.
+	bool was_established = true;
 };
 
 /// The deadline passed.
@@ -202,7 +204,7 @@ class Request {
 	[[nodiscard]] unsigned responder_resources() const noexcept;
 	[[nodiscard]] unsigned initiator_depth() const noexcept;
 
-	/// Waits for nobody: where the connection is not established in the end, that is how it is closed. Throws VerbsError.
+	/// Waits for nobody: where the connection is never established, receive() says Closed. Throws VerbsError.
 	Connection accept(const ConnectionSettings &settings) &&;
 	/// Waits until it is established. Throws NotConnected where it is not, or not in time.
 	Connection accept(const ConnectionSettings &settings, Deadline deadline) &&;
