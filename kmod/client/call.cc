@@ -65,7 +65,7 @@ class OutgoingCall {
 			endpoint_.sends().abandon(*buffer, requests);
 			endpoint_.registrations().put_back(taken);
 			request_.advertised.take_back(endpoint_.registrations());
-			/* What the responder wants may have found none meanwhile. */
+			/* A Call of the responder's may wait for the room that this gives back. */
 			transport_.room();
 			return mapped == verbs::Mapped::not_now ? held("mapping", Sent::no_memory) :
 								  impossible("mapping");

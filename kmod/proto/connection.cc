@@ -7,7 +7,8 @@
 namespace rpcordma::proto {
 namespace {
 
-/// A stale connection is one that the peer has not finished closing. Every other reason is somebody's who does not want us.
+/// A stale connection is one that the peer has not finished closing, and an invalid service is nobody's. Every other reason is
+/// somebody's who does not want us.
 ConnectOutcome reject_outcome(RejectReason reason) noexcept
 {
 	if (reason == RejectReason::stale_connection)

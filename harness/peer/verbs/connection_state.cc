@@ -223,7 +223,7 @@ void Connection::State::break_queue_pair()
 void Connection::State::disconnect(const std::string &reason, bool by_other_end)
 {
 	if (!closed)
-		closed = Closed{by_other_end, reason};
+		closed = Closed{by_other_end, reason, established};
 	if (!id)
 		return;
 	break_queue_pair();
@@ -293,6 +293,7 @@ void Connection::State::take_events()
 	while (const std::optional<cm::Event> event = cm::next_event(channel)) {
 		switch (event->type) {
 		case RDMA_CM_EVENT_DISCONNECTED:
+			established = true;
 			take_last_answers();
 			disconnect("the other end disconnected", true);
 			break;
@@ -302,7 +303,9 @@ void Connection::State::take_events()
 		case RDMA_CM_EVENT_CONNECT_ERROR:
 		case RDMA_CM_EVENT_UNREACHABLE:
 		case RDMA_CM_EVENT_REJECTED:
-			give_up();
+			disconnect(established ? "the other end gave the connection up" :
+						 "the other end did not establish the connection",
+				   false);
 			break;
 		case RDMA_CM_EVENT_ESTABLISHED:
 			established = true;
@@ -311,14 +314,6 @@ void Connection::State::take_events()
 			break;
 		}
 	}
-}
-
-void Connection::State::give_up()
-{
-	disconnect(established ? "the other end gave the connection up" :
-				 "the other end did not establish the connection",
-		   false);
-	closed->was_established = established;
 }
 
 // Where the other end refuses an RDMA operation, and ends the connection for it, either may be heard of first.
@@ -391,7 +386,7 @@ void Connection::State::fail(const std::string &reason)
 	if (!closed)
 		take_events();
 	if (!closed)
-		closed = Closed{false, reason};
+		closed = Closed{false, reason, established};
 }
 
 Event Connection::State::receive(Deadline deadline)

@@ -54,7 +54,6 @@ struct Connection::State {
 	bool has_news() const;
 	bool arm();
 	void take_events();
-	void give_up();
 	void take_last_answers();
 	bool take_completions();
 	void take(const ibv_wc &completion);
