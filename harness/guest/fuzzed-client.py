@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable
 
 WORKERS = 4
-ROUNDS = 40
+ROUNDS = 10
 MOUNTS = "/run/fuzzed-"
 # What one mount may take: its Replies may be wrong, too.
 MOUNT_SECONDS = 60

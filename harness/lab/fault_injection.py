@@ -4,7 +4,7 @@
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from lab.errors import LabError
 from lab.guest import Guest
 from lab.kernel_log import KernelMessage
-from lab.module import module_file
+from lab.module import guest_module, module_file
 from lab.nfs import OURS
 
 DEBUGFS = "/sys/kernel/debug"
@@ -96,6 +96,18 @@ def failing_connections(guest: Guest, side: str, percent: int) -> Iterator[Fault
             "probability": str(percent), "verbose": "0", "ignore-cache-wait": "Y",
             f"ignore-{side}-disconnect": "N", f"ignore-{spared}-disconnect": "Y"}) as faults:
         yield faults
+
+
+@contextmanager
+def failing_function(guest: Guest, function: str, result: int, times: int = 1,
+                     every: int = 1) -> Iterator[Callable[[], int]]:
+    """Some calls of a function of the kernel or of a module fail in this block, with this result; what this gives says
+    how many.
+    """
+    guest.run(f"insmod {guest_module(guest.kernel, 'failing-function')} function={function} times={times} "
+              f"every={every} result={result}")
+    yield lambda: int(guest.read("/sys/module/failing_function/parameters/failed"))
+    guest.run("rmmod failing_function")
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from expectations import eventually
 from lab.conformance import PEER_MOUNT_PORT, PEER_PORT, hostile_case_names
 from lab.errors import CommandFailed, LabError
-from lab.guest import Guest
+from lab.fault_injection import failing_function
+from lab.guest import Guest, Process
 from lab.module import guest_module
 from lab.nfs import PORT, Mount, script
 from lab.pair import Pair
@@ -26,7 +27,6 @@ DISCONNECT_SECONDS = 120
 # How many connections a guest has made to servers, over RDMA.
 CONNECTS = "awk '$1 == \"xprt:\" && $2 == \"rdma\" { made += $5 } END { print made + 0 }' /proc/self/mountstats"
 EVENTS = "queue-pair-events"
-FAILING = "failing-function"
 # A delay of 4 ms breaks soft-RoCE itself, whichever module is above it.
 IMPAIRMENTS = ("loss 0.5%", "loss 3%", "delay 500us 300us", "delay 1ms reorder 30% 50%", "duplicate 10%", "corrupt 1%")
 # What allocates memory for our module: no pointer is that there is none. And what makes a connection, at each end: the
@@ -44,10 +44,12 @@ FAILURES = (1, 5)
 SPARED = 48
 KILLED_BY_THE_KERNEL = 137
 HOSTILE_AT_A_TIME = 4
-CHANGED_AT_A_TIME = 2000
-# From each of some servers: a client that has lost its connection waits before it makes another.
-CHANGED_REPLIES_AT_A_TIME = 60
-CHANGING_SERVERS = 8
+# Messages that are changed at random, and the peers that send a part of them each: a peer waits more than it works.
+CHANGED_AT_A_TIME = 4000
+CHANGING_PEERS = 4
+CHANGED_BY_EACH = CHANGED_AT_A_TIME // CHANGING_PEERS
+# What they may take for that on the slowest kernels, beside the load.
+CHANGED_SECONDS = 900
 THREADS = 8
 
 
@@ -314,15 +316,6 @@ def failing_while_connecting(pair: Pair, guest: Guest, function: str, result: in
     return Done(f"{function} failed {count} times in the {guest.name}", count)
 
 
-@contextmanager
-def failing_function(guest: Guest, function: str, result: int, times: int, every: int) -> Iterator[Callable[[], int]]:
-    """Some calls of a function of the kernel fail in this block, with this result; what this gives says how many."""
-    guest.run(f"insmod {guest_module(guest.kernel, FAILING)} function={function} times={times} every={every} "
-              f"result={result}")
-    yield lambda: int(guest.read("/sys/module/failing_function/parameters/failed"))
-    guest.run("rmmod failing_function")
-
-
 @kind("memory-pressure", 60)
 def memory_pressure(pair: Pair, draw: random.Random) -> Done:
     """A process takes nearly all memory of one end; it is the one that the kernel kills if there is too little."""
@@ -351,38 +344,51 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
 
 @kind("changed-messages", 30)
 def changed_messages(pair: Pair, draw: random.Random) -> Done:
-    """A requester sends the server messages that are changed at random, beside the load."""
-    seed = draw.randint(0, (1 << 32) - 1)
+    """Requesters send the server messages that are changed at random, beside the load."""
+    seeds = changing_seeds(draw)
     # Most of the messages cost the connection.
     with sysctl(pair.server, svc_rdma__max_connects=0):
-        told = Peer(pair.client).json("fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
-                                      "--protocol", "2", "--count", str(CHANGED_AT_A_TIME), "--seed", str(seed),
-                                      "--patience", str(30 * pair.server.slowness), timeout=PATIENCE)
-    return Done(f"{CHANGED_AT_A_TIME} changed messages of seed {seed} on {told['connections']} connections",
-                CHANGED_AT_A_TIME)
+        await_changed(
+            [Peer(pair.client).spawn("--json", "fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
+                                     "--protocol", "2", "--count", str(CHANGED_BY_EACH), "--seed", str(seed),
+                                     "--patience", str(30 * pair.server.slowness)) for seed in seeds])
+    return Done(f"{CHANGED_AT_A_TIME} changed messages of the seeds {seeds[0]} to {seeds[-1]}", CHANGED_AT_A_TIME)
 
 
 @kind("changed-replies", 30)
 def changed_replies(pair: Pair, draw: random.Random) -> Done:
     """Other servers send the client messages that are changed at random, beside the load."""
-    seed = draw.randint(0, (1 << 32) - CHANGING_SERVERS)
-    ports = [(PEER_PORT + number, PEER_MOUNT_PORT + number) for number in range(CHANGING_SERVERS)]
+    seeds = changing_seeds(draw)
+    ports = [(PEER_PORT + number, PEER_MOUNT_PORT + number) for number in range(CHANGING_PEERS)]
     servers = [Peer(pair.server).spawn(
         "--json", "fuzz", "--listen", "--host", pair.SERVER_ADDRESS, "--port", str(port), "--mount-port",
-        str(mount_port), "--protocol", "2", "--count", str(CHANGED_REPLIES_AT_A_TIME), "--seed", str(seed + number),
-        "--patience", str(PATIENCE)) for number, (port, mount_port) in enumerate(ports)]
+        str(mount_port), "--protocol", "2", "--count", str(CHANGED_BY_EACH), "--seed", str(seed),
+        "--patience", str(PATIENCE)) for seed, (port, mount_port) in zip(seeds, ports)]
     for server in servers:
         server.expect("listening; on the client", timeout=PATIENCE)
     fuzzed = [script("fuzzed-client.py", pair.SERVER_ADDRESS, *map(str, both)) for both in ports]
     clients = [pair.client.spawn(f"while :; do {command}; done") for command in fuzzed]
-    ended = [server.wait(PATIENCE) for server in servers]
-    for client in clients:
-        client.kill()
-    pair.client.script("fuzzed-client.py", "stop")
+    try:
+        await_changed(servers)
+    finally:
+        for client in clients:
+            client.kill()
+        pair.client.script("fuzzed-client.py", "stop")
+    return Done(f"{CHANGED_AT_A_TIME} changed messages to the client of the seeds {seeds[0]} to {seeds[-1]}",
+                CHANGED_AT_A_TIME)
+
+
+def changing_seeds(draw: random.Random) -> range:
+    """A seed for each of the peers."""
+    first = draw.randint(0, (1 << 32) - CHANGING_PEERS)
+    return range(first, first + CHANGING_PEERS)
+
+
+def await_changed(fuzzers: list[Process]) -> None:
+    """All of the peers have sent what they were to send, and found no fault."""
+    ended = [fuzzer.wait(CHANGED_SECONDS) for fuzzer in fuzzers]
     if failed := [result.stdout for result in ended if result.status != 0]:
-        raise LabError("rpcordma-peer fuzz --listen:\n" + "\n".join(failed))
-    count = CHANGED_REPLIES_AT_A_TIME * CHANGING_SERVERS
-    return Done(f"{count} changed messages to the client, {CHANGING_SERVERS} servers with seeds from {seed} on", count)
+        raise LabError("rpcordma-peer fuzz:\n" + "\n".join(failed))
 
 
 @kind("processes-killed", 30)

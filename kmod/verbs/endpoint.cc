@@ -164,8 +164,8 @@ void Endpoint::has_spares() noexcept
 	look_later();
 }
 
-/* A buffer may be given back while the connection ends, and later, so that this may be queued behind stop()'s back: until the
- * endpoint is destroyed. */
+/* A buffer may be given back while the connection ends, and later, so that this may be queued behind stop()'s back: until
+ * dismantle() is through. */
 void Endpoint::look_later() noexcept
 {
 	if (!is_lost())
@@ -191,8 +191,12 @@ Endpoint::~Endpoint()
 
 void Endpoint::dismantle() noexcept
 {
+	/* Nobody hears of the end of a connection that was never made. */
+	(void)lost_.xchg(true);
 	cancel_delayed_work_sync(looking_.get());
 	queues_.free(id_.get());
+	/* Devices flush Receives while the queue pair goes, and who gave one back may have read before that it is not lost. */
+	cancel_delayed_work_sync(looking_.get());
 	/* Last: a device waits for its identifiers when it is removed, and must find nothing else of ours then. */
 	id_.destroy();
 }

@@ -11,13 +11,16 @@ from work import EXPORTED, PATIENCE, disconnect, mounted, move_files, verified_i
 
 from lab.delegations import LOOK_EVERY, delegations
 from lab.errors import CommandFailed
-from lab.fault_injection import failing_allocations, failing_connections
+from lab.fault_injection import failing_allocations, failing_connections, failing_function
 from lab.nfs import script
 from lab.solo import Solo
 
 # So many faults there have to be in each test, and so often each may try to meet them.
 AT_LEAST = 10
 ATTEMPTS = 30
+
+# Queues::agree(): the last of a new connection that takes memory. Its Receives are at the device then.
+LAST_STEP = "_ZN8rpcordma5verbs6Queues5agreeEjj"
 
 each_allocator = pytest.mark.parametrize("kind", ["failslab", "fail_page_alloc"])
 
@@ -38,6 +41,17 @@ def test_a_mount_without_memory_fails_or_works(solo: Solo, kind: str) -> None:
                     solo.mount("4.2", options="retry=0").unmount()
             except CommandFailed as failed:
                 assert "mount.nfs: " in str(failed)
+    assert_all_is_well(solo)
+
+
+def test_a_connection_that_fails_behind_its_receives_leaves_nothing(solo: Solo) -> None:
+    """A device that flushes them while the queue pair goes has nobody look at the connection later."""
+    with failing_function(solo.guest, LAST_STEP, result=0) as failed:
+        try:
+            solo.mount("4.2", options="retry=0").unmount()
+        except CommandFailed as failure:
+            assert "mount.nfs: " in str(failure)
+        assert failed() == 1
     assert_all_is_well(solo)
 
 
