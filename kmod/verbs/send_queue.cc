@@ -185,8 +185,8 @@ SendBuffer *SendQueue::take(gfp_t gfp) noexcept
 
 SendBuffer *SendQueue::begin(std::uint32_t requests, gfp_t gfp, std::uint32_t spare) noexcept
 {
-	/* The longest chain must find room in the end. */
-	const std::uint32_t kept = std::min(spare, depth_ - longest_chain());
+	/* The longest chain must find room in the end, behind Sends that nobody hears of. */
+	const std::uint32_t kept = std::min(spare, depth_ - longest_chain() - most_unsignalled());
 	{
 		kernel::Guard guard(lock_);
 		if (stopped_ || room() < requests + kept)
@@ -270,9 +270,9 @@ bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *wat
  * window, and before a quarter of the buffers waits for one, so that those that are not needed can be told. */
 bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
 {
-	const std::uint32_t most_unsignalled = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
-	return window_ != depth_ || free_.empty() || unsignalled_ + 1 >= most_unsignalled ||
-	       posted_ + requests - signalled_ >= depth_ / 4;
+	const std::uint32_t most_messages = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
+	return window_ != depth_ || free_.empty() || unsignalled_ + 1 >= most_messages ||
+	       posted_ + requests - signalled_ >= most_unsignalled();
 }
 
 bool SendQueue::post(Chain chain, Signal &signal) noexcept

@@ -164,6 +164,8 @@ class SendQueue : public kernel::Heap {
 	[[nodiscard]] bool post_message(SendBuffer &buffer, const Chain &chain, Signal *watcher) noexcept
 		RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool post_locked(Chain chain, Signal &signal, bool signalled) noexcept RPCORDMA_REQUIRES(lock_);
+	/* Of so many work requests in a row, one asks for a completion. */
+	[[nodiscard]] std::uint32_t most_unsignalled() const noexcept { return depth_ / 4; }
 	[[nodiscard]] bool needs_completion(std::uint32_t requests) const noexcept RPCORDMA_REQUIRES(lock_);
 	void retire(std::uint32_t mark) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] std::uint32_t room() const noexcept RPCORDMA_REQUIRES(lock_)

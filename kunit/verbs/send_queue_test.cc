@@ -292,6 +292,21 @@ TEST(Begin, LeavesWhatIsSpared_ButToTheLongestChain)
 	sends->release(16);
 }
 
+TEST(Begin, HasRoomForTheLongestChain_BehindSendsThatNobodyHearsOf)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Sends sends(fake, 16);
+	ASSERT_TRUE(sends->prepare(SendQueue::least_buffers, kernel::GFP_KERNEL));
+	while (sends.rooms == 0) {
+		SendBuffer *const buffer = sends->begin(sends->longest_chain(), kernel::GFP_KERNEL, 100);
+		ASSERT_TRUE(buffer != nullptr);
+		sends->abandon(*buffer, sends->longest_chain());
+		ASSERT_TRUE(sends.send(pattern(8)));
+		fake.run();
+	}
+}
+
 TEST(Begin, WithoutMapping_TakesNothing)
 {
 	Fake fake;
