@@ -33,7 +33,6 @@ class OutgoingCall {
 		, endpoint_(transport.endpoint())
 		, rqst_(rqst)
 		, request_(Request::of(rqst))
-		, terms_(transport.negotiator().terms(endpoint_.agreement()))
 	{
 	}
 
@@ -119,6 +118,8 @@ class OutgoingCall {
 	/* Returns why it can never be sent. */
 	[[nodiscard]] std::optional<Sent> plan()
 	{
+		/* Not before the Call has its credit: the version may be settled by the Reply that gave that back. */
+		terms_ = transport_.negotiator().terms(endpoint_.agreement());
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
 		const xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst_);
 		const proto::Stream call_stream = stream_of(call, kernel::XDRBUF_WRITE);
@@ -221,7 +222,7 @@ class OutgoingCall {
 	verbs::Endpoint &endpoint_;
 	rpc_rqst *const rqst_;
 	Request &request_;
-	const proto::Terms terms_;
+	proto::Terms terms_{};
 	proto::Plan plan_{};
 };
 

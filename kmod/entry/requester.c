@@ -71,14 +71,9 @@ static void release_xprt(struct rpc_xprt *xprt, struct rpc_task *task)
 static void reply_awaited(struct rpc_task *task)
 {
 	struct rpc_rqst *request = task->tk_rqstp;
-	struct rpc_xprt *xprt = request->rq_xprt;
 
 	if (task->tk_status >= 0)
 		return;
-	/* A task whose Call another one sent may have the send lock, which closing the connection takes. */
-	spin_lock(&xprt->transport_lock);
-	release_xprt(xprt, task);
-	spin_unlock(&xprt->transport_lock);
 	/* Killed: nothing is encoded any more, and buf_free() sees to the rest. */
 	if (task->tk_rpc_status)
 		return;
@@ -93,8 +88,15 @@ static void reply_awaited(struct rpc_task *task)
 static void wait_for_reply(struct rpc_task *task)
 {
 	struct rpc_rqst *request = task->tk_rqstp;
+	struct rpc_xprt *xprt = request->rq_xprt;
 
-	rpc_sleep_on_timeout(&request->rq_xprt->pending, task, reply_awaited, jiffies + request->rq_timeout);
+	/* Another task may have sent the Call while this one came to the send lock, which others want, and closing takes. */
+	if (READ_ONCE(xprt->snd_task) == task) {
+		spin_lock(&xprt->transport_lock);
+		release_xprt(xprt, task);
+		spin_unlock(&xprt->transport_lock);
+	}
+	rpc_sleep_on_timeout(&xprt->pending, task, reply_awaited, jiffies + request->rq_timeout);
 }
 
 static const struct rpc_xprt_ops operations = {

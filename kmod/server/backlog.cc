@@ -213,12 +213,6 @@ void Backlog::keep(Pull &pull) noexcept
 	free_pulls_.put(pull);
 }
 
-bool Backlog::is_reading() noexcept
-{
-	kernel::Guard guard(lock_);
-	return !reading_.empty();
-}
-
 std::uint32_t Backlog::settle(bool is_outstanding, const Answer *answer) noexcept
 {
 	const std::int64_t taken = answer ? ktime_get() - answer->call.message->arrived_at : 0;

@@ -67,8 +67,6 @@ class Backlog {
 	/* All of the Call has been read: a thread may have it. */
 	void pulled(Pull &pull) noexcept RPCORDMA_EXCLUDES(lock_);
 	void keep(Pull &pull) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Whether RDMA Reads are under way. */
-	[[nodiscard]] bool is_reading() noexcept RPCORDMA_EXCLUDES(lock_);
 
 	/* A Reply, and how it travels. */
 	struct Answer {

@@ -54,6 +54,7 @@ svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *ne
 		svc_xprt_put(listener->xprt());
 		return kernel::error_pointer<svc_xprt>(error);
 	}
+	rpcordma_svc_set_local(listener->xprt(), listener->address());
 	return listener->xprt();
 }
 
@@ -74,12 +75,12 @@ int Listener::listen() noexcept
 		rdma_destroy_id(id);
 		return error;
 	}
-	/* With the port that was chosen, if it was left to choose. */
-	const auto *const bound = reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id));
-	rpcordma_address_copy(address_.get(), bound);
-	rpcordma_svc_set_local(xprt(), bound);
 	{
 		kernel::Guard guard(lock_);
+		/* With the port that was chosen, if it was left to choose: from then on nobody changes it any more. */
+		if (rpcordma_address_port(address) == 0)
+			rpcordma_address_copy(address_.get(),
+					      reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
 		/* The next identifier may have the same address. */
 		error = std::exchange(useless_, nullptr) == id ? -kernel::ENODEV : 0;
 		if (error == 0 && !is_detached_) {

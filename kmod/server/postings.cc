@@ -46,6 +46,19 @@ void Postings::done(verbs::Posting &posting) noexcept
 	transfers_.finish(posting.transfers);
 }
 
+void Postings::read(verbs::Posting &posting) noexcept
+{
+	reads_.add(1);
+	watch();
+	put(posting);
+}
+
+void Postings::was_read(verbs::Posting &posting) noexcept
+{
+	reads_.sub(1);
+	done(posting);
+}
+
 /* In place of a thread, the connection waits, for a limited time. */
 void Postings::posting_waits(wire::Xid xid) noexcept
 {
@@ -82,7 +95,7 @@ void Postings::watch() noexcept
 void Postings::look() noexcept
 {
 	const bool has_moved = has_moved_.xchg(false);
-	const bool is_owed = is_crowded() || connection_.calls().backlog().is_reading();
+	const bool is_owed = is_crowded() || reads_.read() != 0;
 	idle_looks_ = is_owed && !has_moved ? idle_looks_ + 1 : 0;
 	if (idle_looks_ >= most_idle_looks)
 		connection_.endpoint().lose("send queue", "nothing completes");

@@ -26,6 +26,10 @@ class Postings final : private verbs::Outbox::Listener {
 	}
 	/* Posts it when its turn has come and there is room. Process context; may sleep for memory. */
 	void put(verbs::Posting &posting) noexcept { outbox_.put(posting); }
+	/* The same with RDMA Reads: the requester owes their answers from now on. */
+	void read(verbs::Posting &posting) noexcept;
+	/* They have completed: in the place of done(). */
+	void was_read(verbs::Posting &posting) noexcept;
 	/* Whether something waits for room. */
 	[[nodiscard]] bool is_crowded() const noexcept { return outbox_.is_crowded(); }
 	/* Appends an RDMA Read or Write of a segment to `to`: see verbs::TransferPool::append(). Sleeps for memory. */
@@ -47,8 +51,6 @@ class Postings final : private verbs::Outbox::Listener {
 		has_moved_.set(true);
 		outbox_.room();
 	}
-	/* Something has been posted that the requester owes an answer to. */
-	void watch() noexcept;
 	/* As verbs::TransferPool::trim(). */
 	bool trim() noexcept { return transfers_.trim(); }
 	/* The end: nothing completes any more. */
@@ -59,6 +61,8 @@ class Postings final : private verbs::Outbox::Listener {
 	void outbox_is_empty() noexcept override;
 	void posted_in_part(const verbs::Posting &posting) noexcept override;
 	void not_prepared() noexcept override;
+	/* Something is left to the requester from now on. */
+	void watch() noexcept;
 	void look() noexcept;
 
 	Connection &connection_;
@@ -67,6 +71,8 @@ class Postings final : private verbs::Outbox::Listener {
 	verbs::TransferPool transfers_;
 	verbs::Outbox outbox_{*this};
 	kernel::Opaque<delayed_work> looks_;
+	/* How many postings with RDMA Reads have not completed. Ordered against nothing. */
+	kernel::Atomic<std::uint32_t> reads_{0};
 	/* Whether something has completed since the last look. Ordered against nothing. */
 	kernel::Atomic<bool> has_moved_{false};
 	/* How many looks in a row have seen no movement. They alone use it. */

@@ -54,13 +54,12 @@ int Calls::pull(ServedCall &call, svc_rqst *rqst) noexcept
 	}
 	if (!backlog_.begin_read(*pull))
 		return 0;
-	connection_.postings().watch();
 	const std::uint32_t count = pages_for(call.assembly.filled());
 	const bool has_room = pull->pages.make_room(count);
 	if (has_room)
 		pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, pull->pages.missing(count)), count);
 	if (has_room && fill(*pull))
-		connection_.postings().put(*pull);
+		connection_.postings().read(*pull);
 	else
 		connection_.endpoint().lose("memory", "for RDMA Reads");
 	return 0;
@@ -104,7 +103,7 @@ bool Calls::fill(Pull &pull) noexcept
 
 void Calls::pulled(Pull &pull) noexcept
 {
-	connection_.postings().done(pull);
+	connection_.postings().was_read(pull);
 	connection_.postings().room();
 	/* The connection ends, and everything with it. */
 	if (connection_.endpoint().is_lost())

@@ -226,9 +226,10 @@ bool ReverseRequester::take(const verbs::ReceiveBuffer &buffer) noexcept
 		return true;
 	if (const auto refused = proto::refused_call(message)) [[unlikely]] {
 		rpcordma_trace_reverse_reply_unmatched(connection_.peer(), static_cast<u32>(*refused), "RDMA_ERROR");
-		if (!fail(*refused))
-			return false;
 		connection_.tallies().received(proto::refusal_in(message));
+		/* One that comes too late is no Call either, and takes no credit. */
+		if (!fail(*refused))
+			connection_.refused(name_of(proto::Ignored::error_message));
 		return true;
 	}
 	if (!proto::may_be_reverse_reply(message))
