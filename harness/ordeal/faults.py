@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from expectations import eventually
-from lab.conformance import PEER_MOUNT_PORT, PEER_PORT, hostile_case_names
+from lab.changed_messages import PEERS, Changed, send_to_client, send_to_server
+from lab.conformance import hostile_case_names
 from lab.errors import CommandFailed, LabError
 from lab.fault_injection import failing_function
-from lab.guest import Guest, Process
+from lab.guest import Guest
 from lab.module import guest_module
 from lab.nfs import PORT, Mount, script
 from lab.pair import Pair
@@ -44,12 +45,8 @@ FAILURES = (1, 5)
 SPARED = 48
 KILLED_BY_THE_KERNEL = 137
 HOSTILE_AT_A_TIME = 4
-# Messages that are changed at random, and the peers that send a part of them each: a peer waits more than it works.
 CHANGED_AT_A_TIME = 4000
-CHANGING_PEERS = 4
-CHANGED_BY_EACH = CHANGED_AT_A_TIME // CHANGING_PEERS
-# What they may take for that on the slowest kernels, beside the load.
-CHANGED_SECONDS = 900
+SEEDS = (0, (1 << 32) - PEERS)
 THREADS = 8
 
 
@@ -345,50 +342,19 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
 @kind("changed-messages", 30)
 def changed_messages(pair: Pair, draw: random.Random) -> Done:
     """Requesters send the server messages that are changed at random, beside the load."""
-    seeds = changing_seeds(draw)
+    changed = Changed(CHANGED_AT_A_TIME, draw.randint(*SEEDS), patience=PATIENCE)
     # Most of the messages cost the connection.
     with sysctl(pair.server, svc_rdma__max_connects=0):
-        await_changed(
-            [Peer(pair.client).spawn("--json", "fuzz", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
-                                     "--protocol", "2", "--count", str(CHANGED_BY_EACH), "--seed", str(seed),
-                                     "--patience", str(30 * pair.server.slowness)) for seed in seeds])
-    return Done(f"{CHANGED_AT_A_TIME} changed messages of the seeds {seeds[0]} to {seeds[-1]}", CHANGED_AT_A_TIME)
+        send_to_server(Peer(pair.client), f"{pair.SERVER_ADDRESS}:{PORT}", "/srv/nfs/tmpfs", changed)
+    return Done(str(changed), changed.count)
 
 
 @kind("changed-replies", 30)
 def changed_replies(pair: Pair, draw: random.Random) -> Done:
     """Other servers send the client messages that are changed at random, beside the load."""
-    seeds = changing_seeds(draw)
-    ports = [(PEER_PORT + number, PEER_MOUNT_PORT + number) for number in range(CHANGING_PEERS)]
-    servers = [Peer(pair.server).spawn(
-        "--json", "fuzz", "--listen", "--host", pair.SERVER_ADDRESS, "--port", str(port), "--mount-port",
-        str(mount_port), "--protocol", "2", "--count", str(CHANGED_BY_EACH), "--seed", str(seed),
-        "--patience", str(PATIENCE)) for seed, (port, mount_port) in zip(seeds, ports)]
-    for server in servers:
-        server.expect("listening; on the client", timeout=PATIENCE)
-    fuzzed = [script("fuzzed-client.py", pair.SERVER_ADDRESS, *map(str, both)) for both in ports]
-    clients = [pair.client.spawn(f"while :; do {command}; done") for command in fuzzed]
-    try:
-        await_changed(servers)
-    finally:
-        for client in clients:
-            client.kill()
-        pair.client.script("fuzzed-client.py", "stop")
-    return Done(f"{CHANGED_AT_A_TIME} changed messages to the client of the seeds {seeds[0]} to {seeds[-1]}",
-                CHANGED_AT_A_TIME)
-
-
-def changing_seeds(draw: random.Random) -> range:
-    """A seed for each of the peers."""
-    first = draw.randint(0, (1 << 32) - CHANGING_PEERS)
-    return range(first, first + CHANGING_PEERS)
-
-
-def await_changed(fuzzers: list[Process]) -> None:
-    """All of the peers have sent what they were to send, and found no fault."""
-    ended = [fuzzer.wait(CHANGED_SECONDS) for fuzzer in fuzzers]
-    if failed := [result.stdout for result in ended if result.status != 0]:
-        raise LabError("rpcordma-peer fuzz:\n" + "\n".join(failed))
+    changed = Changed(CHANGED_AT_A_TIME, draw.randint(*SEEDS), patience=PATIENCE)
+    send_to_client(Peer(pair.server), pair.SERVER_ADDRESS, pair.client, changed)
+    return Done(f"to the client {changed}", changed.count)
 
 
 @kind("processes-killed", 30)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """rpcordma-peer fuzz: server and client outlive messages that are changed at random, and who does not is told."""
 
-import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from conftest import TRANSPORT
+from lab.changed_messages import Changed, Told, send_to_client, send_to_server
 from lab.conformance import PATIENCE, PEER_MOUNT_PORT, PEER_PORT
 from lab.nfs import OURS, PORT, script
 from lab.peer import Peer
@@ -16,9 +16,11 @@ from lab.run import FULL
 from lab.solo import Solo
 
 FINE, FAILED = 0, 1
-COUNT = 100_000 if FULL else 4000
-# A client that has to connect anew waits a while, more and more.
-CLIENT_COUNT = COUNT // 4
+# CHANGED=COUNT and SEED=NUMBER have others.
+COUNT = int(os.environ.get("CHANGED", 100_000 if FULL else 4000))
+SEED = int(os.environ.get("SEED", 100))
+# Of the slowest kernel, in messages a second.
+SLOWEST = 10
 # What a client may take to call again: with Replies that it cannot use, it waits for others, and connects anew.
 CLIENT_PATIENCE = 120
 LISTEN = ("--listen", "--host", Solo.ADDRESS, "--port", str(PEER_PORT), "--mount-port", str(PEER_MOUNT_PORT))
@@ -37,13 +39,6 @@ while [ ! -e /run/fuzz.stop ]; do
 done
 echo "$rounds rounds"
 """
-
-
-def fuzz(peer: Peer, *words: str) -> tuple[int, dict[str, Any]]:
-    """Its exit status and what it prints as JSON."""
-    ran = peer.run("--json", "fuzz", *words, timeout=7200, check=False)
-    assert "{" in ran.stdout, ran.stdout
-    return ran.status, json.loads(ran.stdout[ran.stdout.index("{"):])
 
 
 @contextmanager
@@ -68,28 +63,34 @@ def honest_client(solo: Solo) -> Iterator[None]:
 def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
     """Each is answered, refused or discarded, or costs its connection. A mount's data are right beside them."""
     with honest_client(solo):
-        status, told = fuzz(peer, f"{solo.ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", "--protocol", protocol,
-                            "--count", str(COUNT), "--seed", f"{protocol}00", "--patience", str(PATIENCE))
-    print(told)
-    assert (status, told["failure"]) == (FINE, None)
-    assert told["messages"] == COUNT and told["connections"] > 1
-    assert {"Reply", "ERR_CHUNK", "ERR_VERS"} <= told["answers"].keys()
-    assert sum(told["ends"].values()) in (told["connections"], told["connections"] - 1)
+        told = send_to_server(peer, f"{solo.ADDRESS}:{PORT}", "/srv/nfs/tmpfs", changed(protocol, PATIENCE))
+    assert {"Reply", "ERR_CHUNK", "ERR_VERS"} <= answers_in(told)
+    for one in told:
+        assert sum(one["ends"].values()) in (one["connections"], one["connections"] - 1)
 
 
 @pytest.mark.parametrize("protocol", ["1", "2"])
 @pytest.mark.skipif(TRANSPORT != OURS, reason="the kernel's own module has no version 2, and need not survive")
 def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
     """It goes on to call, on new connections where one was lost. Another mount's data are right beside them."""
-    client = script("fuzzed-client.py", solo.ADDRESS, str(PEER_PORT), str(PEER_MOUNT_PORT))
     with honest_client(solo):
-        status, told = fuzz(peer, *LISTEN, "--exec", client, "--protocol", protocol, "--count", str(CLIENT_COUNT),
-                            "--seed", f"{protocol}00", "--patience", str(CLIENT_PATIENCE))
-    print(told)
-    assert (status, told["failure"]) == (FINE, None)
-    assert told["messages"] == CLIENT_COUNT and told["connections"] > 1
+        told = send_to_client(peer, solo.ADDRESS, solo.guest, changed(protocol, CLIENT_PATIENCE))
     # To changed Calls in the reverse direction.
-    assert {"Reply", "ERR_CHUNK"} <= told["answers"].keys()
+    assert {"Reply", "ERR_CHUNK"} <= answers_in(told)
+
+
+def changed(protocol: str, patience: int) -> Changed:
+    """What is sent in one test."""
+    return Changed(COUNT, SEED * int(protocol), protocol, patience, CLIENT_PATIENCE + COUNT / SLOWEST)
+
+
+def answers_in(told: list[Told]) -> set[str]:
+    """The kinds of answers to any of them; all of them were sent, on several connections."""
+    for one in told:
+        print(one)
+    assert sum(one["messages"] for one in told) == COUNT
+    assert all(one["connections"] > 1 for one in told)
+    return {kind for one in told for kind in one["answers"]}
 
 
 @pytest.mark.parametrize(("count", "failure"), [
