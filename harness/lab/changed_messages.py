@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Messages that are changed at random, to a server or to a client: from several of "rpcordma-peer fuzz" at a time, each of
-which waits more than it works.
+"""Messages that are changed at random, to a server or to a client: from several of "rpcordma-peer fuzz" at a time.
+
+Each of these waits more than it works.
 """
 
 import json
