@@ -90,7 +90,7 @@ static void wait_for_reply(struct rpc_task *task)
 	struct rpc_rqst *request = task->tk_rqstp;
 	struct rpc_xprt *xprt = request->rq_xprt;
 
-	/* Another task may have sent the Call while this one came to the send lock, which others want, and closing takes. */
+	/* Another task may have sent the Call while this one came to the send lock, which others want. */
 	if (READ_ONCE(xprt->snd_task) == task) {
 		spin_lock(&xprt->transport_lock);
 		release_xprt(xprt, task);

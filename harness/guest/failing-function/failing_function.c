@@ -52,9 +52,7 @@ static int fail_call(struct kprobe *probe, struct pt_regs *regs)
 NOKPROBE_SYMBOL(fail_call);
 
 /* A probe that has one is not made a jump, after which the call would go on whatever became of it. */
-static void nothing_behind(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
-{
-}
+static void nothing_behind(struct kprobe *probe, struct pt_regs *regs, unsigned long flags) {}
 NOKPROBE_SYMBOL(nothing_behind);
 
 static struct kprobe entry = {.pre_handler = fail_call, .post_handler = nothing_behind};
