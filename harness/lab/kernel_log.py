@@ -12,11 +12,12 @@ COMPLAINT = re.compile(
     r"|KASAN:|KCSAN:|UBSAN:|refcount_t:|list_(add|del) corruption|kernel BUG at|Kernel panic"
     r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma")
 
-# soft-RoCE puts a packet into the queue of a queue pair that has been destroyed meanwhile, under load. Who destroyed it
-# is in the report, too, behind the stack of the access, and may be us. Before, soft-RoCE warns that nobody has it.
+# soft-RoCE finds a queue pair by its number that is being freed, under load, or puts a packet into the queue of one that
+# has been destroyed meanwhile. Who destroyed it is in the report, too, behind the stack of the access, and may be us.
+# Before, soft-RoCE warns that nobody has it.
 USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "
                             r"|WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:")
-SOFT_ROCE = re.compile(r"^\s+rxe_resp_queue_pkt\+\S+ \[rdma_rxe\]")
+SOFT_ROCE = re.compile(r"^\s+(rxe_resp_queue_pkt|rxe_pool_get_index)\+\S+ \[rdma_rxe\]")
 # Two of the kernel's own functions may race, and no function of ours is in the report then.
 RACE = re.compile(r"BUG: KCSAN: data-race in ")
 OURS = re.compile(r"\[rpcordma")

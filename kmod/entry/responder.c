@@ -14,8 +14,22 @@ static bool is_listener(const struct svc_xprt *xprt)
 	return test_bit(XPT_LISTENER, &xprt->xpt_flags);
 }
 
+/*
+ * sunrpc counts the connections that have not shown a valid file handle yet, and closes the oldest where there are too many.
+ * It takes one off the count that ends, and once more where a thread is still in a Call of it that shows the first one. The
+ * count is below zero then, which is too many, and clients lose new connections until the service is started anew. Here,
+ * before sunrpc looks, the connection is taken off for good.
+ */
+static void count_no_more(struct svc_xprt *xprt)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	svc_xprt_set_valid(xprt);
+#endif
+}
+
 static void detach(struct svc_xprt *xprt)
 {
+	count_no_more(xprt);
 	if (is_listener(xprt))
 		rpcordma_server_detach_listener(xprt);
 	else

@@ -27,7 +27,8 @@ Connection connect_at_last(const Target &target, Deadline deadline)
 		try {
 			return connect_once(target, deadline);
 		} catch (const NotConnected &error) {
-			const bool may_pass = error.why == Why::rejected || error.why == Why::timeout;
+			const bool may_pass = error.why == Why::rejected || error.why == Why::timeout ||
+					      error.why == Why::broken;
 			if (!may_pass || Clock::now() >= deadline)
 				throw;
 		}

@@ -66,8 +66,8 @@ class Client {
 /// What a well-behaved requester says of itself.
 [[nodiscard]] PrivateData usual_private_data() noexcept;
 
-/// Connects as such a requester. Tries again until the deadline where it is rejected or not answered: a server may be busy with the
-/// end of other connections. Throws NotConnected or VerbsError.
+/// Connects as such a requester. Tries again until the deadline where it is rejected, not answered, or ends while it is being made: a
+/// server may be busy with the end of other connections. Throws NotConnected or VerbsError.
 [[nodiscard]] Connection connect_at_last(const Target &target, Deadline deadline);
 
 } // namespace peer

@@ -188,7 +188,10 @@ std::optional<std::string> Export::health()
 	constexpr std::size_t LENGTH = 8192;
 	const Bytes written = pattern(0, LENGTH, ++checks_);
 	try {
+		// A server must not close it because others come.
+		Client before(connect_at_last(target_, patience_.deadline()), patience_);
 		Client client(connect_at_last(target_, patience_.deadline()), patience_);
+		succeed(before, nfs3::null(before.next_xid()));
 		succeed(client, nfs3::null(client.next_xid()));
 		succeed(client, nfs3::getattr(client.next_xid(), data));
 		succeed(client, nfs3::write(client.next_xid(), scratch, SCRATCH_SIZE - LENGTH, written));

@@ -110,6 +110,10 @@ void expect_established(const std::optional<cm::Event> &event, const std::string
 				   event->private_data);
 	case RDMA_CM_EVENT_UNREACHABLE:
 		throw NotConnected(Why::unreachable, cm::error(whom + " cannot be reached", -event->status).what());
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		throw NotConnected(
+			Why::broken,
+			cm::error(whom + ": the connection ended while it was being made", -event->status).what());
 	default:
 		throw NotConnected(Why::other,
 				   whom + ": " + rdma_event_str(event->type) + " in the place of a connection");

@@ -30,7 +30,8 @@ class VerbsError : public std::runtime_error {
 /// A connection request that came to nothing.
 class NotConnected : public VerbsError {
     public:
-	enum class Why { rejected, unreachable, timeout, other };
+	/// Broken: it ended while it was being made.
+	enum class Why { rejected, unreachable, timeout, broken, other };
 
 	NotConnected(Why why, const std::string &text, Bytes private_data = {})
 		: VerbsError(text)

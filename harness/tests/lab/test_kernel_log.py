@@ -66,6 +66,7 @@ def test_soft_roces_own_use_after_free_is_no_complaint() -> None:
     assert complaints_in(log_of(REPORT)) == ([], [log_of(REPORT)[1]])
     assert not complaints(["lab: mark 1: set up", *REPORT, "rpcordma: loaded"])
     assert not complaints(replaced(HEADLINE, "BUG: KASAN: use-after-free in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]"))
+    assert not complaints(replaced(ROCE_FRAME, " rxe_pool_get_index+0xc9/0x2c0 [rdma_rxe]"))
 
 
 WARNING = "WARNING: CPU: 1 PID: 12 at drivers/infiniband/sw/rxe/rxe_task.c:267 rxe_sched_task+0xbd/0xe0 [rdma_rxe]"

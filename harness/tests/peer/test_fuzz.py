@@ -16,8 +16,8 @@ from lab.run import FULL
 from lab.solo import Solo
 
 FINE, FAILED = 0, 1
-# CHANGED=COUNT and SEED=NUMBER have others.
-COUNT = int(os.environ.get("CHANGED", 100_000 if FULL else 4000))
+# To a server and to a client, which waits before it connects anew. CHANGED=COUNT and SEED=NUMBER have others.
+SERVER_COUNT, CLIENT_COUNT = [int(os.environ.get("CHANGED", 5 * count if FULL else count)) for count in (20_000, 4000)]
 SEED = int(os.environ.get("SEED", 100))
 # Of the slowest kernel, in messages a second.
 SLOWEST = 10
@@ -63,8 +63,9 @@ def honest_client(solo: Solo) -> Iterator[None]:
 def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
     """Each is answered, refused or discarded, or costs its connection. A mount's data are right beside them."""
     with honest_client(solo):
-        told = send_to_server(peer, f"{solo.ADDRESS}:{PORT}", "/srv/nfs/tmpfs", changed(protocol, PATIENCE))
-    assert {"Reply", "ERR_CHUNK", "ERR_VERS"} <= answers_in(told)
+        told = send_to_server(peer, f"{solo.ADDRESS}:{PORT}", "/srv/nfs/tmpfs",
+                              changed(SERVER_COUNT, protocol, PATIENCE))
+    assert {"Reply", "ERR_CHUNK", "ERR_VERS"} <= answers_in(told, SERVER_COUNT)
     for one in told:
         assert sum(one["ends"].values()) in (one["connections"], one["connections"] - 1)
 
@@ -74,21 +75,21 @@ def test_a_server_outlives_changed_messages(solo: Solo, peer: Peer, protocol: st
 def test_a_client_outlives_changed_messages(solo: Solo, peer: Peer, protocol: str) -> None:
     """It goes on to call, on new connections where one was lost. Another mount's data are right beside them."""
     with honest_client(solo):
-        told = send_to_client(peer, solo.ADDRESS, solo.guest, changed(protocol, CLIENT_PATIENCE))
+        told = send_to_client(peer, solo.ADDRESS, solo.guest, changed(CLIENT_COUNT, protocol, CLIENT_PATIENCE))
     # To changed Calls in the reverse direction.
-    assert {"Reply", "ERR_CHUNK"} <= answers_in(told)
+    assert {"Reply", "ERR_CHUNK"} <= answers_in(told, CLIENT_COUNT)
 
 
-def changed(protocol: str, patience: int) -> Changed:
+def changed(count: int, protocol: str, patience: int) -> Changed:
     """What is sent in one test."""
-    return Changed(COUNT, SEED * int(protocol), protocol, patience, CLIENT_PATIENCE + COUNT / SLOWEST)
+    return Changed(count, SEED * int(protocol), protocol, patience, CLIENT_PATIENCE + count / SLOWEST)
 
 
-def answers_in(told: list[Told]) -> set[str]:
-    """The kinds of answers to any of them; all of them were sent, on several connections."""
+def answers_in(told: list[Told], count: int) -> set[str]:
+    """The kinds of answers to any of so many; all of them were sent, on several connections."""
     for one in told:
         print(one)
-    assert sum(one["messages"] for one in told) == COUNT
+    assert sum(one["messages"] for one in told) == count
     assert all(one["connections"] > 1 for one in told)
     return {kind for one in told for kind in one["answers"]}
 
