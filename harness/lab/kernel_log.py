@@ -12,7 +12,7 @@ COMPLAINT = re.compile(
     r"|KASAN:|KCSAN:|UBSAN:|refcount_t:|list_(add|del) corruption|kernel BUG at|Kernel panic"
     r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma")
 
-# soft-RoCE finds a queue pair by its number that is being freed, under load, or puts a packet into the queue of one that
+# Under load soft-RoCE finds a queue pair by its number that is being freed, or puts a packet into the queue of one that
 # has been destroyed meanwhile. Who destroyed it is in the report, too, behind the stack of the access, and may be us.
 # Before, soft-RoCE warns that nobody has it.
 USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "

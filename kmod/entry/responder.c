@@ -15,10 +15,10 @@ static bool is_listener(const struct svc_xprt *xprt)
 }
 
 /*
- * sunrpc counts the connections that have not shown a valid file handle yet, and closes the oldest where there are too many.
- * It takes one off the count that ends, and once more where a thread is still in a Call of it that shows the first one. The
- * count is below zero then, which is too many, and clients lose new connections until the service is started anew. Here,
- * before sunrpc looks, the connection is taken off for good.
+ * sunrpc counts the connections that have shown no valid file handle yet, and closes the oldest of too many. It takes
+ * one off the count that ends, and a second time where a thread is in the Call that shows its first handle. Below zero,
+ * the count is too many, and clients lose new connections until the service is started anew. Here, before sunrpc looks,
+ * the connection is taken off for good.
  */
 static void count_no_more(struct svc_xprt *xprt)
 {
