@@ -14,7 +14,7 @@ NAMES = [f"c{number}" for number in range(LOST)]
 # Their Calls wait for what mountd says of the client, when the connections end.
 WAITING = "\n".join(["# RFC 8166, 3, hostile: Calls that outlive their connections",
                      *(f"connect as {name}\nsend null\nexpect reply" for name in NAMES), "pause 3000",
-                     *(f"on {name}\nsend getattr" for name in NAMES), "pause 300",
+                     *(f"on {name}\nsend getattr\nexpect dropped" for name in NAMES),
                      *(f"on {name}\ndisconnect" for name in NAMES), ""])
 LATER = "\n".join(["# RFC 8166, 3, hostile: connections that have shown nothing yet last when others come",
                    *(f"connect as {name}" for name in NAMES),
