@@ -81,12 +81,33 @@ void require_translations(wire::Bytes message)
 	}
 }
 
+/// The short way to a message without a chunk finds all of them, and nothing else.
+void require_plain(wire::Bytes message, const wire::Result<wire::Header> &header)
+{
+	wire::Reader reader(message);
+	const auto fixed = wire::FixedFields::decode(reader);
+	if (!fixed)
+		return;
+	const auto plain = wire::plain_msg(*fixed, reader);
+	const auto *const msg = header ? std::get_if<wire::Msg>(&header->body) : nullptr;
+	require(plain.has_value() == (msg && !msg->chunks.any()), "a plain message is one without a chunk");
+	if (!plain)
+		return;
+	require(!plain->chunks.any() && plain->direction == msg->direction, "a plain message has its direction");
+	require(plain->payload.data() == msg->payload.data() && plain->payload.size() == msg->payload.size(), "a plain "
+													      "message "
+													      "has its "
+													      "payloa"
+													      "d");
+}
+
 } // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
 	const wire::Bytes message = std::as_bytes(std::span(data, size));
 	const auto header = wire::decode(message);
+	require_plain(message, header);
 	require_translations(message);
 	if (!header)
 		return 0;

@@ -122,6 +122,53 @@ TEST(Msg, ChunksAndPayload_AreBothFound)
 	EXPECT_EQ(msg->payload.size(), 24u);
 }
 
+std::optional<Msg> plain(Bytes bytes)
+{
+	Reader reader(bytes);
+	return plain_msg(FixedFields::decode(reader).value(), reader);
+}
+
+TEST(PlainMsg, IsWhatDecodeFinds)
+{
+	struct {
+		std::vector<std::uint32_t> words;
+		std::optional<Direction> direction;
+		std::size_t payload;
+	} const cases[] = {
+		{{7, 1, 9, 0, 0, 0, 0}, std::nullopt, 0},
+		{{7, 1, 9, 0, 0, 0, 0, 7, 1}, std::nullopt, 8},
+		{{7, 2, 9, 0, 0, 0, 0, 0}, Direction::call, 0},
+		{{7, 2, 9, 0, 1, 0, 0, 0, 7}, Direction::reply, 4},
+	};
+	for (const auto &[words, direction, payload] : cases) {
+		const Exact bytes = message(words);
+		const auto found = plain(bytes);
+		ASSERT_TRUE(found);
+		EXPECT_EQ(found->direction, direction);
+		EXPECT_FALSE(found->chunks.any());
+		EXPECT_EQ(found->payload.size(), payload);
+		EXPECT_EQ(found->payload.data() + payload, Bytes(bytes).data() + Bytes(bytes).size());
+	}
+}
+
+TEST(PlainMsg, IsNothingElse)
+{
+	for (const auto &words : std::initializer_list<std::vector<std::uint32_t>>{{7, 0, 9, 0, 0, 0, 0},
+										   {7, 3, 9, 0, 0, 0, 0, 0},
+										   {7, 1, 9, 1, 0, 0, 0},
+										   {7, 1, 9, 0, 1, 0, 0},
+										   {7, 1, 9, 0, 0, 1, 0},
+										   {7, 1, 9, 0, 0, 0, 1},
+										   {7, 1, 9, 0, 0, 0},
+										   {7, 2, 9, 0, 0, 0, 0},
+										   {7, 2, 9, 0, 2, 0, 0, 0},
+										   {7, 2, 9, 0},
+										   {7, 2, 9, 4, 0, 0, 0, 0}}) {
+		const Exact bytes = message(words);
+		EXPECT_FALSE(plain(bytes)) << testing::PrintToString(copy_of(bytes));
+	}
+}
+
 TEST(Msg, WithoutPayload_IsDecoded)
 {
 	const Exact bytes = message({1, 1, 1, 0, 0, 0, 0});

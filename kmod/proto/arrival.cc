@@ -92,6 +92,8 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 	if (!is_spoken(fixed->version, highest))
 		return Refused{fixed->xid, fixed->version, Refusal::version};
 
+	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
+		return classify(*fixed, *plain);
 	const auto body = wire::decode_body(*fixed, reader);
 	if (body) {
 		if (const auto *msg = std::get_if<wire::Msg>(&*body))

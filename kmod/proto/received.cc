@@ -22,6 +22,13 @@ bool is_reserved(const wire::Body &body) noexcept
 	return std::holds_alternative<wire::MsgP>(body) || std::holds_alternative<wire::Done>(body);
 }
 
+Received received_of(const wire::FixedFields &fixed, const wire::Msg &msg) noexcept
+{
+	if (direction_of(msg) == Direction::call)
+		return Call{fixed.xid, fixed.credits, msg.chunks, false, msg.payload, wire::Version{fixed.version}};
+	return Received(std::in_place_type<ForCall>, fixed.xid, fixed.credits, msg, fixed.version);
+}
+
 } // namespace
 
 Received classify_received(wire::Bytes message, wire::Version highest, OptionalFeatures features) noexcept
@@ -39,6 +46,8 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 	if (!is_of_ours && !fixed->is_error())
 		return Dropped::unsupported_version;
 
+	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
+		return received_of(*fixed, *plain);
 	const auto body = wire::decode_body(*fixed, reader);
 	if (!body)
 		return undecodable(*fixed, body.error());
@@ -49,9 +58,8 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 	if (std::holds_alternative<wire::OptionError>(*body))
 		return Dropped::option_error;
 
-	if (const auto *msg = std::get_if<wire::Msg>(&*body); msg && direction_of(*msg) == Direction::call)
-		return Call{fixed->xid, fixed->credits, msg->chunks,
-			    false,	msg->payload,	wire::Version{fixed->version}};
+	if (const auto *msg = std::get_if<wire::Msg>(&*body))
+		return received_of(*fixed, *msg);
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && direction_of(*nomsg) == Direction::call)
 		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}, wire::Version{fixed->version}};
 	if (const auto *optional = std::get_if<wire::Optional>(&*body)) {

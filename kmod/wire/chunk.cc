@@ -12,18 +12,6 @@ constexpr std::uint32_t absent = 0;
 /// Three lists without an item, as most messages have them.
 constexpr std::size_t no_chunks_size = chunks_size(0, 0, 0);
 
-/// Reads them, where that is what comes next.
-bool read_no_chunks(Reader &reader) noexcept
-{
-	Reader ahead(reader);
-	const auto words = ahead.take<no_chunks_size>();
-	if (!words || load_word<0>(*words) != absent || load_word<1>(*words) != absent ||
-	    load_word<2>(*words) != absent)
-		return false;
-	reader = ahead;
-	return true;
-}
-
 Result<void> encode_no_chunks(Writer &writer) noexcept
 {
 	const auto words = TRY(writer.take<no_chunks_size>());
@@ -151,13 +139,6 @@ Result<WriteList> WriteList::decode(Reader &reader) noexcept
 }
 
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
-{
-	if (!read_no_chunks(reader)) [[unlikely]]
-		return decode_lists(reader);
-	return Chunks{};
-}
-
-Result<Chunks> Chunks::decode_lists(Reader &reader) noexcept
 {
 	Chunks chunks;
 	chunks.reads = TRY(ReadList::decode(reader));

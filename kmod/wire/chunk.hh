@@ -175,10 +175,6 @@ struct Chunks {
 	[[nodiscard]] bool any() const noexcept { return !reads.empty() || !writes.empty() || reply; }
 	/// Errors: truncated, bad_discriminator, bad_count.
 	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
-
-    private:
-	// Out of the way of messages without a chunk, which most are.
-	[[nodiscard, gnu::noinline]] static Result<Chunks> decode_lists(Reader &reader) noexcept;
 };
 
 /// A Write chunk or Reply chunk to be sent. The sender owns the segments.

@@ -50,6 +50,12 @@ Result<VersionError> VersionError::decode(Reader &reader) noexcept
 	return VersionError{low, high};
 }
 
+Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept
+{
+	const Chunks chunks = TRY(Chunks::decode(reader));
+	return Msg{chunks, reader.rest(), direction};
+}
+
 Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept
 {
 	switch (fixed.version) {

@@ -106,6 +106,10 @@ struct Header {
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept;
 
+/// RDMA_MSG without a chunk, as most messages are, which is the same that decode_body() makes of it, in a tenth of the instructions.
+/// None where it is anything else. `reader` is behind the fixed fields.
+[[nodiscard]] std::optional<Msg> plain_msg(const FixedFields &fixed, Reader reader) noexcept;
+
 /// Decodes RDMA_MSG from its chunk lists on. Errors: truncated, bad_discriminator, bad_count.
 [[nodiscard]] Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept;
 
@@ -177,13 +181,25 @@ inline Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
 	};
 }
 
-inline Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept
+inline std::optional<Msg> plain_msg(const FixedFields &fixed, Reader reader) noexcept
 {
-	const auto chunks = Chunks::decode(reader);
-	if (!chunks) [[unlikely]]
-		return std::unexpected(chunks.error());
-	// Made where it stays: a body is large to copy.
-	return Result<Body>(std::in_place, std::in_place_type<Msg>, *chunks, reader.rest(), direction);
+	static_assert(RPCRDMA_V1_MSG == RPCRDMA_V2_MSG);
+	if (fixed.type != RPCRDMA_V1_MSG)
+		return std::nullopt;
+	std::optional<Direction> direction;
+	if (fixed.version == RPCRDMA_V2) {
+		const auto word = reader.boolean();
+		if (!word)
+			return std::nullopt;
+		static_assert(RPCRDMA_V2_CALL == 0 && RPCRDMA_V2_REPLY == 1);
+		direction = *word ? Direction::reply : Direction::call;
+	} else if (fixed.version != RPCRDMA_V1) {
+		return std::nullopt;
+	}
+	const auto lists = reader.take<chunks_size(0, 0, 0)>();
+	if (!lists || load_word<0>(*lists) != 0 || load_word<1>(*lists) != 0 || load_word<2>(*lists) != 0)
+		return std::nullopt;
+	return Msg{{}, reader.rest(), direction};
 }
 
 inline Result<void> FixedFields::encode(Writer &writer) const noexcept
