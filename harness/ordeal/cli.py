@@ -122,9 +122,9 @@ def begin_of(arguments: argparse.Namespace, lines: Sequence[records.Line]) -> tu
     return seed, minutes
 
 
-def kinds_in(cell: Cell, wanted: Sequence[str] | None) -> list[str]:
+def kinds_in(cell: Cell, wanted: Sequence[str]) -> list[str]:
     """Those of the wanted kinds that can be had there; all that can, where nothing is said."""
-    kinds = [kind for kind in possible_kinds(cell) if wanted is None or kind in wanted]
+    kinds = [kind for kind in possible_kinds(cell) if not wanted or kind in wanted]
     if not kinds:
         raise LabError(f"none of these faults can be had with {cell}: choose others, or another --export")
     return kinds
@@ -140,7 +140,7 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
     logs = LOGS / f"ordeal-{time.strftime('%Y%m%d-%H%M%S')}-seed{record.seed}"
     say(f"{record.cell}; {minutes:.1f} minutes of faults; logs in {logs}")
     kinds = kinds_in(record.cell, arguments.faults)
-    if left_out := sorted(set(arguments.faults or ()) - set(kinds)):
+    if left_out := sorted(set(arguments.faults) - set(kinds)):
         say(f"left out, because it cannot be had there: {', '.join(left_out)}")
     server, client = kernel_of(record.cell, record.cell.server), kernel_of(record.cell, record.cell.client)
     for kernel in {server, client}:
