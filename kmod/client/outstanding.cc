@@ -95,7 +95,6 @@ void Outstanding::connected(std::uint32_t credits) noexcept
 {
 	kernel::Guard guard(lock_);
 	credits_ = proto::Credits(credits);
-	connection_++;
 }
 
 std::optional<std::uint32_t> Outstanding::with_another() noexcept
@@ -263,6 +262,11 @@ bool Outstanding::trim() noexcept
 
 void Outstanding::sweep() noexcept
 {
+	{
+		kernel::Guard guard(lock_);
+		/* A Call of it that is given up from here on says nothing of the next connection. */
+		connection_++;
+	}
 	for (;;) {
 		Request *request;
 		{
