@@ -89,6 +89,7 @@ void Connector::attempt() noexcept
 	rpcordma_xprt_clear_connecting(xprt_);
 	if (connected) {
 		new_cookie();
+		owner_.negotiator().connected();
 		established();
 		field::rpc_xprt::connect_count(xprt_)++;
 		field::rpc_xprt::connect_time(xprt_) += rpcordma_jiffies() - field::rpc_xprt::connect_start(xprt_);

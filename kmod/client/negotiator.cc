@@ -69,19 +69,25 @@ void Negotiator::begin() noexcept
 	const std::optional<wire::Version> remembered = find(responder());
 	kernel::Guard guard(lock_);
 	highest_ = highest;
-	const std::optional<wire::Version> learnt = std::exchange(next_, {});
-	negotiation_ = proto::Negotiation(highest, learnt ? learnt : remembered);
+	negotiation_ = proto::Negotiation(highest, next_ ? next_ : remembered);
 	is_confirmed_ = false;
 	first_size_ = 0;
 	publish();
+}
+
+void Negotiator::connected() noexcept
+{
+	kernel::Guard guard(lock_);
+	next_.reset();
 }
 
 void Negotiator::end() noexcept
 {
 	cancel_delayed_work_sync(patience_.get());
 	kernel::Guard guard(lock_);
-	if (!is_confirmed_)
-		next_ = negotiation_.next();
+	/* Nothing is learnt from an attempt that failed. */
+	if (const auto next = negotiation_.next(); next && !is_confirmed_)
+		next_ = next;
 }
 
 void Negotiator::confirmed() noexcept

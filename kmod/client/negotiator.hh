@@ -24,6 +24,8 @@ class Negotiator {
 
 	/* A connection is about to be made. Context: the send lock. */
 	void begin() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* It is made: what the one before it has taught holds for this one alone. Context: the send lock. */
+	void connected() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The connection is over. Nothing completes on it any more. Context: the send lock. Sleeps. */
 	void end() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The connection has brought a Reply: what it speaks is remembered for others. Context: a completion. */
@@ -81,7 +83,7 @@ class Negotiator {
 	kernel::SpinLock lock_{RPCORDMA_LOCK_NEGOTIATOR};
 	proto::Negotiation negotiation_ RPCORDMA_GUARDED_BY(lock_){wire::Version::one, {}};
 	bool is_confirmed_ RPCORDMA_GUARDED_BY(lock_) = true;
-	/* What the connection before this one has taught, where it brought no Reply. */
+	/* What the last connection has taught, where it brought no Reply: until there is another. */
 	std::optional<wire::Version> next_ RPCORDMA_GUARDED_BY(lock_);
 	/* The first Call, as it was sent. */
 	std::array<std::byte, proto::least_threshold(wire::Version::one)> first_ RPCORDMA_GUARDED_BY(lock_);

@@ -118,6 +118,9 @@ void trace_accepted(const Transport &transport, const proto::ForCall &message, c
 bool take_reply(Transport &transport, const proto::ForCall &message, verbs::ReceiveBuffer &buffer)
 {
 	const Negotiator::Verdict negotiated = transport.negotiator().take(message);
+	/* It is said once, and may be said to a Call that was killed. */
+	if (negotiated == Negotiator::Verdict::outdated)
+		transport.give_up("version not spoken any more");
 	rpc_xprt *const xprt = transport.xprt();
 	rpc_rqst *rqst;
 	{
@@ -135,7 +138,6 @@ bool take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 		return false;
 	}
 	if (negotiated == Negotiator::Verdict::outdated) {
-		transport.give_up("version not spoken any more");
 		let_go(transport, rqst, buffer);
 		return false;
 	}
@@ -166,7 +168,9 @@ bool take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	}
 	if (judgement.grant != proto::Grant::usual) [[unlikely]]
 		unusual_grant(transport, message, judgement.grant);
-	transport.connector().replied();
+	/* An error may leave open which version the responder speaks. */
+	if (!is_error(*request.verdict)) [[likely]]
+		transport.connector().replied();
 	/* sunrpc has looked at the clock when it looked for the Call. */
 	transport.latencies().record(field::rpc_rqst::rq_rtt(rqst));
 	trace_accepted(transport, message, *request.verdict, transport.negotiator().highest());
