@@ -66,7 +66,7 @@ class ServedCall final : public kernel::Heap, public kernel::ListNode<ServedCall
 	proto::Transaction transaction{};
 	proto::Assembly assembly;
 	proto::ReducedItems items;
-	/* What the upper layer reads of the message. It writes none of it. */
+	/* What the upper layer has of the message. It writes where it deciphers that (sec=krb5p). */
 	[[nodiscard]] std::byte *payload() const noexcept { return const_cast<std::byte *>(call.payload.data()); }
 	/* Whether the items that the upper layer names travel by Write chunks. */
 	bool may_reduce = false;

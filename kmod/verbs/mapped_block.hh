@@ -26,7 +26,7 @@ class MappedBlock {
 		return true;
 	}
 
-	/* Takes the memory from the device; its bytes stay readable. */
+	/* Takes the memory from the device; its bytes stay what they are. */
 	void unmap() noexcept
 	{
 		if (ib_device *const device = std::exchange(device_, nullptr))

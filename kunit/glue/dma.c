@@ -97,7 +97,7 @@ static dma_addr_t add_mapping(struct fake_dma *dma, void *memory, size_t size, e
 	return mapping->address;
 }
 
-static void remove_mapping(struct fake_dma *dma, u64 address, size_t size)
+static void remove_mapping(struct fake_dma *dma, u64 address, size_t size, unsigned long attributes)
 {
 	struct mapping *mapping;
 	unsigned long flags;
@@ -109,7 +109,7 @@ static void remove_mapping(struct fake_dma *dma, u64 address, size_t size)
 	if (mapping) {
 		list_del(&mapping->list);
 		dma->count--;
-		if (mapping->direction != DMA_TO_DEVICE && !mapping->is_processors)
+		if (mapping->direction != DMA_TO_DEVICE && !(attributes & DMA_ATTR_SKIP_CPU_SYNC))
 			to_processor(mapping, address, size);
 	}
 	spin_unlock_irqrestore(&dma->lock, flags);
@@ -142,7 +142,7 @@ static dma_addr_t map_page(struct device *device, struct page *page, unsigned lo
 static void unmap_one(struct device *device, dma_addr_t address, size_t size, enum dma_data_direction direction,
 		      unsigned long attributes)
 {
-	remove_mapping(dma_of(device), address, size);
+	remove_mapping(dma_of(device), address, size, attributes);
 }
 
 static void unmap_list(struct device *device, struct scatterlist *list, int entries, enum dma_data_direction direction,
@@ -152,7 +152,7 @@ static void unmap_list(struct device *device, struct scatterlist *list, int entr
 	int i;
 
 	for_each_sg(list, entry, entries, i)
-		remove_mapping(dma_of(device), sg_dma_address(entry), sg_dma_len(entry));
+		remove_mapping(dma_of(device), sg_dma_address(entry), sg_dma_len(entry), attributes);
 }
 
 static int map_list(struct device *device, struct scatterlist *list, int entries, enum dma_data_direction direction,

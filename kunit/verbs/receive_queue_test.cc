@@ -325,6 +325,23 @@ TEST(Trim, LeavesTheOthersInTheirPlace)
 	EXPECT_EQ(copy_of(receives.messages[2]->message()), pattern(8, 5));
 }
 
+/* As an upper layer does that deciphers it. */
+TEST(Message, WrittenTo_StaysSoWhenTheDeviceLosesIt)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 8);
+	ASSERT_EQ(receives.provide(1), 1u);
+	ASSERT_TRUE(receives.deliver(pattern(100, 1)));
+	const wire::Bytes message = receives.messages[0]->message();
+	const auto written = pattern(100, 2);
+	std::copy(written.begin(), written.end(), const_cast<std::byte *>(message.data()));
+	receives->stop();
+	fake.drain();
+	receives->unmap();
+	EXPECT_EQ(copy_of(message), written);
+}
+
 TEST(Shrunk, Queue_TakesMessagesOfTheNewSizeInNewBuffersAlone)
 {
 	Fake fake;
