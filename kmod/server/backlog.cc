@@ -106,10 +106,15 @@ void Backlog::leave() noexcept
 		svc_xprt_enqueue(connection_.xprt());
 }
 
-/* Whether another thread is to come in its place, for what was left lying. */
 bool Backlog::leave_locked() noexcept
 {
 	threads_--;
+	return may_have_thread();
+}
+
+/* Whether a thread is to come for what was left lying: the connection has one less than before, or the service more. */
+bool Backlog::may_have_thread() noexcept
+{
 	if (!lacks_thread_) [[likely]]
 		return false;
 	const bool is_wanted = wants_thread();
@@ -254,8 +259,11 @@ bool Backlog::trim() noexcept
 	kernel::List<ServedCall> calls;
 	kernel::List<Pull> pulls;
 	bool is_more;
+	bool is_wanted;
 	{
 		kernel::Guard guard(lock_);
+		/* Nobody tells of the service's new threads. */
+		is_wanted = may_have_thread();
 		is_more = grants_.look_back();
 		is_more |= free_calls_.give_up(calls);
 		/* Each keeps as many pages as its largest Call had. */
@@ -263,6 +271,8 @@ bool Backlog::trim() noexcept
 	}
 	calls.delete_all();
 	pulls.delete_all();
+	if (is_wanted)
+		svc_xprt_enqueue(connection_.xprt());
 	return is_more;
 }
 

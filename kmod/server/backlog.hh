@@ -94,8 +94,8 @@ class Backlog {
 		return {grants_, received_, sent_, latencies_, traffic_};
 	}
 
-	/* Frees what has not been needed since the last call, and has the next Replies grant less where less was used. Process
-	 * context.
+	/* Frees what has not been needed since the last call, and has the next Replies grant less where less was used. Sees whether
+	 * there are threads now for Calls that lacked one. Process context.
 	 * Return: whether another call may free more. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The end: nothing completes any more, and no thread is inside.
@@ -116,6 +116,7 @@ class Backlog {
 	void count(const Answer &answer, std::int64_t taken) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool wants_thread() noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool leave_locked() noexcept RPCORDMA_REQUIRES(lock_);
+	[[nodiscard]] bool may_have_thread() noexcept RPCORDMA_REQUIRES(lock_);
 
 	Connection &connection_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_BACKLOG};
