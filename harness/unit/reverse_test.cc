@@ -150,6 +150,16 @@ TEST(ReverseRefusal, OfAnyKind_NamesItsCall)
 	EXPECT_EQ(refused({10, 2, 3, 4, 1, 1, 1}), wire::Xid{10});
 }
 
+TEST(ReverseRefusal, OfAnyKind_IsAnError)
+{
+	EXPECT_TRUE(proto::is_error(message({7, 1, 3, 4, 2})));
+	EXPECT_TRUE(proto::is_error(message({7, 1, 3, 4, 99})));
+	EXPECT_TRUE(proto::is_error(message({7, 9, 3, 4})));
+	EXPECT_TRUE(proto::is_error(message(vectors::v2::invalid_option_words)));
+	EXPECT_FALSE(proto::is_error(message({7, 1, 3})));
+	EXPECT_FALSE(proto::is_error(message({7, 1, 3, 0, 0, 0, 0, 4})));
+}
+
 TEST(ReverseRefusal, OfAnOption_IsNone)
 {
 	EXPECT_FALSE(refused({7, 2, 3, 4, 3}));

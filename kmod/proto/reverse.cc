@@ -42,16 +42,19 @@ bool may_answer_reverse_call(const wire::Header &message) noexcept
 	       std::holds_alternative<wire::VersionError>(message.body);
 }
 
-std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept
+bool is_error(wire::Bytes message) noexcept
 {
 	wire::Reader reader(message);
 	const auto fixed = wire::FixedFields::decode(reader);
-	if (!fixed || !fixed->is_error()) [[likely]]
-		return std::nullopt;
+	return fixed && fixed->is_error();
+}
+
+std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept
+{
 	const auto header = wire::decode(message);
-	if (!header || std::holds_alternative<wire::OptionError>(header->body))
+	if (!header || !header->fixed.is_error() || std::holds_alternative<wire::OptionError>(header->body))
 		return std::nullopt;
-	return fixed->xid;
+	return header->fixed.xid;
 }
 
 UnservedReply unserved_reply(wire::Xid call) noexcept

@@ -47,6 +47,9 @@ struct ReverseRoom {
 /// Whether a message that has the XID of such a Call may be the answer to it: one in direction REPLY, or an RDMA_ERROR.
 [[nodiscard]] bool may_answer_reverse_call(const wire::Header &message) noexcept;
 
+/// Whether a message says that it is an RDMA_ERROR, of any version, whether or not the rest can be decoded.
+[[nodiscard]] bool is_error(wire::Bytes message) noexcept;
+
 /// The XID of the Call that an RDMA_ERROR ends (rfc5666bis-04, 5.5); none where the message is something else, or an error
 /// that cannot be decoded. A responder's Calls are the only ones that it may get such an answer to.
 [[nodiscard]] std::optional<wire::Xid> refused_call(wire::Bytes message) noexcept;

@@ -224,12 +224,8 @@ bool ReverseRequester::take(const verbs::ReceiveBuffer &buffer) noexcept
 		return false;
 	if (any_offered_.read() && take_offered(buffer))
 		return true;
-	if (const auto refused = proto::refused_call(message)) [[unlikely]] {
-		rpcordma_trace_reverse_reply_unmatched(connection_.peer(), static_cast<u32>(*refused), "RDMA_ERROR");
-		connection_.tallies().received(proto::refusal_in(message));
-		/* One that comes too late is no Call either, and takes no credit. */
-		if (!fail(*refused))
-			connection_.refused(name_of(proto::Ignored::error_message));
+	if (proto::is_error(message)) [[unlikely]] {
+		take_error(message);
 		return true;
 	}
 	if (!proto::may_be_reverse_reply(message))
@@ -240,6 +236,22 @@ bool ReverseRequester::take(const verbs::ReceiveBuffer &buffer) noexcept
 		return false;
 	take_payload(reply->xid, reply->payload, reply->credits);
 	return true;
+}
+
+/* Also one that comes too late, or cannot be decoded, is no Call and takes no credit. */
+void ReverseRequester::take_error(wire::Bytes message) noexcept
+{
+	const char *const what = name_of(proto::Ignored::error_message);
+	const auto refused = proto::refused_call(message);
+	connection_.tallies().received(proto::refusal_in(message));
+	if (refused) {
+		rpcordma_trace_reverse_reply_unmatched(connection_.peer(), static_cast<u32>(*refused), what);
+	} else {
+		proto::tell_of_refusal(message);
+		rpcordma_trace_message_dropped(connection_.peer(), static_cast<u32>(message.size()), what);
+	}
+	if (!refused || !fail(*refused))
+		connection_.refused(what);
 }
 
 /* Takes the answer to a Call that offered chunks. */
