@@ -66,6 +66,13 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	void observe(rpcordma_connection &to) noexcept override;
 	/* Says whether a Call counts as one from a reserved port. */
 	void judge_port(svc_rqst *rqst) const noexcept { rpcordma_rqst_set_secure(rqst, has_secure_port_); }
+	/* The thread is done with a Call. One that sunrpc has deferred is judged by what the thread has left: from 6.5 on nobody is
+	 * asked again. Where ports count, that must be nothing. */
+	void forget_port(svc_rqst *rqst) const noexcept
+	{
+		if (rpcordma_svc_reserved_ports != 0) [[unlikely]]
+			rpcordma_rqst_set_secure(rqst, false);
+	}
 
     private:
 	[[nodiscard]] bool start(ConnectRequest &request) noexcept;

@@ -41,7 +41,10 @@ void rpcordma_server_judge_port(svc_rqst *rqst)
 
 int rpcordma_server_sendto(svc_rqst *rqst)
 {
-	return Connection::of(field::svc_rqst::rq_xprt(rqst)).replies().send(rqst);
+	Connection &connection = Connection::of(field::svc_rqst::rq_xprt(rqst));
+	const int error = connection.replies().send(rqst);
+	connection.forget_port(rqst);
+	return error;
 }
 
 int rpcordma_server_result_payload(svc_rqst *rqst, unsigned int offset, unsigned int length)
