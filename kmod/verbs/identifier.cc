@@ -25,11 +25,16 @@ constexpr u8 most_ack_timeout = 20;
 
 constinit proto::ReservedPorts reserved_ports;
 
-/* What the connection manager's errno stands for where nothing else is known: a lack says nothing of the peer, and a task that
- * does not wait for ever must not end for it. */
+/* What the connection manager's errno stands for where nothing else is known. A lack says nothing of the peer, and a task that
+ * does not wait for ever must not end for it. Where no route leads to the peer, as in a container whose network is gone, sunrpc
+ * may have to end what waits. */
 ConnectEvent event_of(int error, ConnectEvent otherwise) noexcept
 {
-	return error == -kernel::ENOMEM || error == -kernel::EAGAIN ? ConnectEvent::short_of_resources : otherwise;
+	if (error == -kernel::ENOMEM || error == -kernel::EAGAIN)
+		return ConnectEvent::short_of_resources;
+	if (error == -kernel::ENETUNREACH || error == -kernel::ENETDOWN)
+		return ConnectEvent::route_error;
+	return otherwise;
 }
 
 /* What a connection is asked for, or accepted with. */
