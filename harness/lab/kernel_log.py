@@ -20,7 +20,10 @@ USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "
 SOFT_ROCE = re.compile(r"^\s+(rxe_resp_queue_pkt|rxe_pool_get_index)\+\S+ \[rdma_rxe\]")
 # Two of the kernel's own functions may race, and no function of ours is in the report then.
 RACE = re.compile(r"BUG: KCSAN: data-race in ")
+ACCESS = re.compile(r" to 0x[0-9a-f]+ of \d+ bytes? by ")
 OURS = re.compile(r"\[rpcordma")
+# An interrupt's stack goes on with that of what it has interrupted, which may be ours, and has no part in what happens.
+INTERRUPTED = re.compile(r"^\s+asm_(common_interrupt|sysvec_\w+)\+")
 STACK_BEGINS = re.compile(r"^(Call Trace:|\s*<(TASK|IRQ|NMI)>)")
 STACK_ENDS = re.compile(r"^(Allocated by task|Freed by task|Last potentially related work|The buggy address"
                         r"|---\[ end trace)")
@@ -65,8 +68,12 @@ def is_race_of_others(log: Sequence[KernelMessage]) -> bool:
     """Whether the log begins with a whole report of KCSAN's in which none of our functions is."""
     if not RACE.search(log[0].text):
         return False
+    in_interrupted = False
     for message in log:
-        if OURS.search(message.text):
+        if ACCESS.search(message.text):
+            in_interrupted = False
+        in_interrupted = in_interrupted or bool(INTERRUPTED.match(message.text))
+        if OURS.search(message.text) and not in_interrupted:
             return False
         if BORDER.match(message.text):
             return True

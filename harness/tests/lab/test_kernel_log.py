@@ -163,5 +163,14 @@ def test_a_race_with_ours_in_either_stack_is_not(frame: int) -> None:
     assert complaints(texts) == [RACE[1]]
 
 
+def test_a_race_of_an_interrupt_of_ours_is_excused() -> None:
+    """Ours are below the interrupt; those of the other stack count all the same."""
+    interrupted = [" asm_sysvec_apic_timer_interrupt+0x1b/0x20", " post+0x4f/0x70 [rpcordma]"]
+    assert not complaints([*RACE[:6], *interrupted, *RACE[6:]])
+    assert complaints([*RACE[:6], *reversed(interrupted), *RACE[6:]]) == [RACE[1]]
+    texts = [*RACE[:6], *interrupted, *RACE[6:9], " receive+0x12/0x80 [rpcordma]", *RACE[9:]]
+    assert complaints(texts) == [RACE[1]]
+
+
 def test_a_report_of_a_race_that_is_cut_off_is_not() -> None:
     assert complaints(RACE[:-1]) == [RACE[1]]
