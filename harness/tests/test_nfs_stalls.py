@@ -31,6 +31,9 @@ READS_TAKE_MEMORY = 1024
 # Of the client's device, when the connection is closed.
 SECONDS_TO_STOP = 20
 DEVICE = "/sys/module/small_device/parameters"
+THREADS = "/proc/fs/nfsd/threads"
+# The server looks every ten seconds.
+SECONDS_TO_NOTICE = 45 if SIDE_BY_SIDE else 20
 
 
 @contextmanager
@@ -95,6 +98,32 @@ def test_readers_go_on_after_a_stall_of_the_storage(pair: Pair, cell: Cell, vers
         with usual_lease(pair):
             for readers, stall in product(READERS, STALL_SECONDS):
                 assert_readers_go_on(pair, version, readers, stall)
+
+
+@pytest.mark.about("server")
+@pytest.mark.versions("3")
+def test_threads_that_are_added_serve_calls_that_lacked_them(pair: Pair, version: str) -> None:
+    """A connection's Calls that found its share of the threads taken, though nothing more comes from the client."""
+    server, client = pair.server, pair.client
+    threads = int(server.read(THREADS))
+    with export_on_a_disk_that_can_stop(pair), mounted(pair, version, export="stop"):
+        # On the same connection.
+        other = pair.mount(version, path="/mnt2")
+        client.run("head -c 64K /dev/urandom >/mnt2/file && sync /mnt2/file")
+        reading = client.spawn(guest_python("readers.py", "/mnt/file", 2 * threads))
+        reading.expect("all read", timeout=120)
+        with stopped_disk(server):
+            reading.expect("all wait", timeout=60)
+            waiting = client.spawn("exec dd if=/mnt2/file of=/dev/null bs=4K count=1 iflag=direct")
+            eventually(client, 'test "$(ps -C dd -o state=)" = D', 20)
+            server.run(f"echo {8 * threads} >{THREADS}")
+            assert waiting.wait(SECONDS_TO_NOTICE).status == 0
+        reading.expect("all go on", timeout=SECONDS_TO_GO_ON)
+        reading.kill()
+        reading.wait(60)
+        server.run(f"echo {threads} >{THREADS}")
+        client.run("rm /mnt2/file")
+        other.unmount()
 
 
 @pytest.mark.about("client", "server")
