@@ -106,8 +106,8 @@ struct Header {
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept;
 
-/// RDMA_MSG without a chunk, as most messages are, which is the same that decode_body() makes of it, in a tenth of the instructions.
-/// None where it is anything else. `reader` is behind the fixed fields.
+/// An RDMA_MSG without a chunk, as most messages are, found in one step: what decode_body() makes of it too. None where the message
+/// is anything else. `reader` is behind the fixed fields.
 [[nodiscard]] std::optional<Msg> plain_msg(const FixedFields &fixed, Reader reader) noexcept;
 
 /// Decodes RDMA_MSG from its chunk lists on. Errors: truncated, bad_discriminator, bad_count.
