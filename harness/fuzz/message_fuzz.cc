@@ -94,11 +94,9 @@ void require_plain(wire::Bytes message, const wire::Result<wire::Header> &header
 	if (!plain)
 		return;
 	require(!plain->chunks.any() && plain->direction == msg->direction, "a plain message has its direction");
-	require(plain->payload.data() == msg->payload.data() && plain->payload.size() == msg->payload.size(), "a plain "
-													      "message "
-													      "has its "
-													      "payloa"
-													      "d");
+	const bool is_same = plain->payload.data() == msg->payload.data() &&
+			     plain->payload.size() == msg->payload.size();
+	require(is_same, "a plain message has its payload");
 }
 
 } // namespace
