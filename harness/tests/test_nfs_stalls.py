@@ -112,16 +112,19 @@ def test_threads_that_are_added_serve_calls_that_lacked_them(pair: Pair, version
         client.run("head -c 64K /dev/urandom >/mnt2/file && sync /mnt2/file")
         reading = client.spawn(guest_python("readers.py", "/mnt/file", 2 * threads))
         reading.expect("all read", timeout=120)
-        with stopped_disk(server):
-            reading.expect("all wait", timeout=60)
-            waiting = client.spawn("exec dd if=/mnt2/file of=/dev/null bs=4K count=1 iflag=direct")
-            eventually(client, 'test "$(ps -C dd -o state=)" = D', 20)
-            server.run(f"echo {8 * threads} >{THREADS}")
-            assert waiting.wait(SECONDS_TO_NOTICE).status == 0
+        try:
+            with stopped_disk(server):
+                reading.expect("all wait", timeout=60)
+                waiting = client.spawn("exec dd if=/mnt2/file of=/dev/null bs=4K count=1 iflag=direct")
+                eventually(client, r"grep -q '\[nfs\]' /proc/$(pidof dd)/stack", 20)
+                server.run(f"echo {8 * threads} >{THREADS}")
+                assert waiting.wait(SECONDS_TO_NOTICE).status == 0
+        finally:
+            # None of them ends while the disk does not.
+            server.run(f"echo {threads} >{THREADS}")
         reading.expect("all go on", timeout=SECONDS_TO_GO_ON)
         reading.kill()
         reading.wait(60)
-        server.run(f"echo {threads} >{THREADS}")
         client.run("rm /mnt2/file")
         other.unmount()
 
