@@ -85,7 +85,7 @@ class OutgoingCall {
 	[[nodiscard]] u32 xid() const { return static_cast<u32>(xid_of(rqst_)); }
 
 	/* For now: the Call is tried again. */
-	[[nodiscard, gnu::cold]] Sent held(const char *reason, Sent result) const
+	[[nodiscard, gnu::noinline]] Sent held(const char *reason, Sent result) const
 	{
 		transport_.tallies().waits.count(reason);
 		rpcordma_trace_call_held(transport_.peer(), xid(), reason);
@@ -93,7 +93,7 @@ class OutgoingCall {
 	}
 
 	/* For good. */
-	[[nodiscard, gnu::cold]] Sent impossible(const char *reason) const
+	[[nodiscard, gnu::noinline]] Sent impossible(const char *reason) const
 	{
 		rpcordma_trace_call_impossible(transport_.peer(), xid(), reason);
 		return Sent::too_large;

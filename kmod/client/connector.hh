@@ -42,7 +42,7 @@ class Connector {
 	/* Has sunrpc close the connection, and make a new one when there is something to send. Context: process; does not sleep. */
 	void end(proto::Reconnection::By by, const verbs::Ending &why) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The same, by the requester. */
-	[[gnu::cold]] void give_up(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[gnu::noinline]] void give_up(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The connection has brought a Reply. Context: a completion. */
 	void replied() noexcept RPCORDMA_EXCLUDES(lock_)
 	{

@@ -83,7 +83,7 @@ Taken take(Transport &transport, rpc_rqst *rqst, const proto::Accepted &verdict)
 
 /* Returns the size of a Reply that sunrpc decodes to that error. In tk_status it could be lost: the task that sends the
  * Call clears that once the Call is out, and the RPC would be sent again. */
-[[gnu::cold]] int say_failed(rpc_rqst *rqst, int error)
+[[gnu::noinline]] int say_failed(rpc_rqst *rqst, int error)
 {
 	const proto::FailureReply reply(xid_of(rqst), error == -kernel::EPROTONOSUPPORT ?
 							      proto::Failure::version_denied :

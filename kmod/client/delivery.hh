@@ -14,8 +14,8 @@ void deliver(Transport &transport, Request &request) noexcept;
 /* Ends an RPC whose Call can never be sent, with EIO. Return: what send() returns for it. Context: the send lock. */
 [[nodiscard]] int fail_unsent(Transport &transport, rpc_rqst *rqst) noexcept;
 /* Unpins an RPC that does not get the Reply in `buffer`, and gives the buffer back. Context: a completion, or a sweep. */
-[[gnu::cold]] void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
+[[gnu::noinline]] void let_go(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer) noexcept;
 /* Traces, counts and logs why a Reply is not taken. Context: any. */
-[[gnu::cold]] void refused(Transport &transport, wire::Xid xid, const char *reason) noexcept;
+[[gnu::noinline]] void refused(Transport &transport, wire::Xid xid, const char *reason) noexcept;
 
 } // namespace rpcordma::client

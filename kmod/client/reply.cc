@@ -11,7 +11,7 @@ namespace field = kernel::field;
 
 namespace {
 
-[[gnu::cold]] void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropped reason)
+[[gnu::noinline]] void drop(Transport &transport, const verbs::ReceiveBuffer &buffer, proto::Dropped reason)
 {
 	const auto size = static_cast<u32>(buffer.message().size());
 
@@ -26,7 +26,7 @@ namespace {
 
 /* Which RPC has lost memory is unknown. A responder may invalidate only where both peers set the R field (RFC 8797, 4.1);
  * Linux's does where we alone set it, and all our handles may be invalidated, so that is let pass. */
-[[gnu::cold]] void invalidation_not_offered(Transport &transport, wire::Xid xid, u32 handle)
+[[gnu::noinline]] void invalidation_not_offered(Transport &transport, wire::Xid xid, u32 handle)
 {
 	rpcordma_trace_invalidation_not_offered(transport.peer(), static_cast<u32>(xid), handle);
 	transport.give_up("invalidation not offered");
@@ -69,7 +69,7 @@ void trace_accepted(const Transport &transport, const proto::ForCall &message, c
 }
 
 /* No RPC waits for it. */
-[[gnu::cold]] void no_call(Transport &transport, wire::Xid xid, verbs::ReceiveBuffer &buffer)
+[[gnu::noinline]] void no_call(Transport &transport, wire::Xid xid, verbs::ReceiveBuffer &buffer)
 {
 	rpcordma_trace_reply_unmatched(transport.peer(), static_cast<u32>(xid), "unknown XID");
 	check_stray_invalidation(transport, buffer);
@@ -79,8 +79,8 @@ void trace_accepted(const Transport &transport, const proto::ForCall &message, c
 }
 
 /* The RPC has its Reply, or is not to have one. */
-[[gnu::cold]] void not_awaited(Transport &transport, wire::Xid xid, Outstanding::Match match,
-			       const verbs::ReceiveBuffer &buffer)
+[[gnu::noinline]] void not_awaited(Transport &transport, wire::Xid xid, Outstanding::Match match,
+				   const verbs::ReceiveBuffer &buffer)
 {
 	check_stray_invalidation(transport, buffer);
 	rpcordma_trace_reply_unmatched(transport.peer(), static_cast<u32>(xid), "no reply awaited");
@@ -91,7 +91,7 @@ void trace_accepted(const Transport &transport, const proto::ForCall &message, c
 	rpcordma_log_peer("%pISpc: a second reply to the call 0x%08x", transport.peer(), static_cast<u32>(xid));
 }
 
-[[gnu::cold]] void unusual_grant(Transport &transport, const proto::ForCall &message, proto::Grant grant)
+[[gnu::noinline]] void unusual_grant(Transport &transport, const proto::ForCall &message, proto::Grant grant)
 {
 	if (grant == proto::Grant::zero)
 		transport.statistics().bad_replies++;
@@ -100,7 +100,7 @@ void trace_accepted(const Transport &transport, const proto::ForCall &message, c
 }
 
 /* The responder does not speak the version of the first Call: it is sent in the one that both do. sunrpc notices nothing. */
-[[gnu::cold]] void send_again(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer)
+[[gnu::noinline]] void send_again(Transport &transport, rpc_rqst *rqst, verbs::ReceiveBuffer &buffer)
 {
 	verbs::SendQueue &sends = transport.endpoint().sends();
 	u32 handle;
@@ -190,7 +190,7 @@ void take_option(Transport &transport, const proto::Option &option, wire::Bytes 
 }
 
 /* What is for no Call of ours. */
-[[gnu::cold]] void take_other(Transport &transport, const proto::Received &received, verbs::ReceiveBuffer &buffer)
+[[gnu::noinline]] void take_other(Transport &transport, const proto::Received &received, verbs::ReceiveBuffer &buffer)
 {
 	check_stray_invalidation(transport, buffer);
 	if (const auto *const call = std::get_if<proto::Call>(&received))
@@ -205,8 +205,8 @@ void take_option(Transport &transport, const proto::Option &option, wire::Bytes 
 }
 
 /* What cannot be decoded may be the refusal of a version that is being negotiated. */
-[[gnu::cold]] std::optional<proto::ForCall> refusal_of_version(Transport &transport, const proto::Received &received,
-							       const verbs::ReceiveBuffer &buffer)
+[[gnu::noinline]] std::optional<proto::ForCall>
+refusal_of_version(Transport &transport, const proto::Received &received, const verbs::ReceiveBuffer &buffer)
 {
 	if (transport.negotiator().is_settled() || !std::holds_alternative<proto::Dropped>(received))
 		return std::nullopt;

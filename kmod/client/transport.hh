@@ -57,7 +57,7 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
 	[[nodiscard]] Statistics &statistics() noexcept { return statistics_; }
 	[[nodiscard]] verbs::Tallies &tallies() noexcept { return tallies_; }
 	/* A message of the responder's is dropped, or answered with an error. Any process context. */
-	[[gnu::cold]] void refused(const char *reason) noexcept;
+	[[gnu::noinline]] void refused(const char *reason) noexcept;
 	/* How long Calls have waited for their Replies, in nanoseconds. Context: a completion, to record. */
 	[[nodiscard]] kernel::Histogram<RPCORDMA_LATENCIES> &latencies() noexcept { return latencies_; }
 

@@ -38,7 +38,7 @@ class Calls {
 	[[nodiscard]] int take(const proto::Call &message, verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept;
 	/* Hands a Call to the upper layer. */
 	[[nodiscard]] int present(ServedCall &call, const Arguments &stream, svc_rqst *rqst) noexcept;
-	[[nodiscard, gnu::cold]] int refuse(ServedCall &call, const char *reason) noexcept;
+	[[nodiscard, gnu::noinline]] int refuse(ServedCall &call, const char *reason) noexcept;
 
 	/* pull.cc */
 	[[nodiscard]] int pull(ServedCall &call, svc_rqst *rqst) noexcept;

@@ -60,7 +60,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 			change_version(version);
 	}
 	/* A message of the requester's is dropped, or answered with an error. */
-	[[gnu::cold]] void refused(const char *reason) noexcept;
+	[[gnu::noinline]] void refused(const char *reason) noexcept;
 	[[nodiscard]] verbs::Tallies &tallies() noexcept { return tallies_; }
 	/* observe.cc */
 	void observe(rpcordma_connection &to) noexcept override;

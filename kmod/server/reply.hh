@@ -23,9 +23,9 @@ class Replies {
 	 * Context: a thread of the service. Sleeps for memory. */
 	[[nodiscard]] int send(svc_rqst *rqst) noexcept;
 	/* Answers a Call with ERR_CHUNK. The reason is for the trace. May sleep. */
-	[[gnu::cold]] void refuse(ServedCall &call, const char *reason) noexcept;
+	[[gnu::noinline]] void refuse(ServedCall &call, const char *reason) noexcept;
 	/* Answers a message with an error (RFC 8166, 4.5). `is_outstanding`: it counts as an unanswered Call. May sleep. */
-	[[gnu::cold]] void refuse(const proto::Refused &message, bool is_outstanding) noexcept;
+	[[gnu::noinline]] void refuse(const proto::Refused &message, bool is_outstanding) noexcept;
 	/* Answers an optional message, which counts as an unanswered Call. May sleep. */
 	void answer(const proto::Option &option) noexcept;
 	/* Frees what has not been needed since the last call. Return: whether another call may free more. */

@@ -55,7 +55,7 @@ class ReverseRequester {
 	[[nodiscard]] int wait_for_room(rpc_xprt *xprt, std::uint32_t seen) noexcept;
 	[[nodiscard]] OfferedCall *find(wire::Xid xid) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool take_offered(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
-	[[gnu::cold]] void take_error(wire::Bytes message) noexcept;
+	[[gnu::noinline]] void take_error(wire::Bytes message) noexcept;
 	void take_payload(wire::Xid xid, wire::Bytes payload, std::uint32_t credits) noexcept;
 	void complete(wire::Xid xid, wire::Bytes reply, std::uint32_t credits) noexcept;
 	[[nodiscard]] bool fail(wire::Xid xid) noexcept;

@@ -120,7 +120,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	/* Starts a disconnection as if the peer had. */
 	void break_off() noexcept { id_.disconnect(); }
 	/* Gives the connection up for a reason of the user's. Any process context. */
-	[[gnu::cold]] void lose(const char *reason, const char *detail) noexcept;
+	[[gnu::noinline]] void lose(const char *reason, const char *detail) noexcept;
 	[[nodiscard]] bool is_lost() const noexcept { return lost_.read(); }
 
 	/* To whom, by which device. */
