@@ -93,7 +93,7 @@ void require_plain(wire::Bytes message, const wire::Result<wire::Header> &header
 	require(plain.has_value() == (msg && !msg->chunks.any()), "a plain message is one without a chunk");
 	if (!plain)
 		return;
-	require(!plain->chunks.any() && plain->direction == msg->direction, "a plain message has its direction");
+	require(plain->direction == msg->direction, "a plain message has its direction");
 	const bool is_same = plain->payload.data() == msg->payload.data() &&
 			     plain->payload.size() == msg->payload.size();
 	require(is_same, "a plain message has its payload");

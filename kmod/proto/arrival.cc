@@ -8,15 +8,17 @@ namespace {
 
 using wire::Direction;
 
-Arrival classify(const wire::FixedFields &fixed, const wire::Msg &msg) noexcept
+/// Inlined where there are no chunks, it copies none.
+[[gnu::always_inline]] inline Arrival classify(const wire::FixedFields &fixed, const wire::PlainMsg &msg,
+					       const wire::Chunks &chunks) noexcept
 {
 	if (direction_of(msg) == Direction::call) {
 		if (payload_is_call(msg.payload, fixed.xid))
 			// Made where it stays: its lists are large to copy.
-			return Arrival(std::in_place_type<Call>, fixed.xid, fixed.credits, msg.chunks, false,
-				       msg.payload, wire::Version{fixed.version});
+			return Arrival(std::in_place_type<Call>, fixed.xid, fixed.credits, chunks, false, msg.payload,
+				       wire::Version{fixed.version});
 	} else if (begins_with(msg.payload, fixed.xid, Direction::reply)) {
-		return ReverseReply{fixed.xid, fixed.credits, msg.chunks, msg.payload};
+		return ReverseReply{fixed.xid, fixed.credits, chunks, msg.payload};
 	} else if (msg.direction) {
 		return Ignored::reply;
 	}
@@ -93,11 +95,11 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 		return Refused{fixed->xid, fixed->version, Refusal::version};
 
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
-		return classify(*fixed, *plain);
+		return classify(*fixed, *plain, {});
 	const auto body = wire::decode_body(*fixed, reader);
 	if (body) {
 		if (const auto *msg = std::get_if<wire::Msg>(&*body))
-			return classify(*fixed, *msg);
+			return classify(*fixed, {msg->payload, msg->direction}, msg->chunks);
 		if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body))
 			return classify(*fixed, *nomsg);
 		if (std::holds_alternative<wire::Done>(*body))

@@ -44,14 +44,11 @@ void ReducedItems::end_at(std::uint32_t size) noexcept
 		misfit_.reset();
 }
 
-std::optional<Item> Remainder::next() noexcept
+std::optional<Item> Remainder::next_before_item() noexcept
 {
 	while (at_ < size_) {
-		if (items_.empty()) {
-			const Item rest{at_, size_ - at_};
-			at_ = size_;
-			return rest;
-		}
+		if (items_.empty())
+			return rest();
 		const Item item = items_.front();
 		if (item.length == 0) {
 			items_ = items_.subspan(1);
@@ -96,7 +93,8 @@ std::expected<ReplyPlan, ReplyPlanError> plan_reply(std::uint32_t size, std::spa
 	if (!all_within)
 		return std::unexpected(ReplyPlanError::fits_nowhere);
 	const std::uint32_t reduced = reduced_size(size, items);
-	const std::uint64_t header = wire::header_size(version, {chunks.writes, {}, chunks.reply});
+	const std::uint64_t header = chunks.any() ? wire::header_size(version, {chunks.writes, {}, chunks.reply}) :
+						    wire::header_size(version, 0, 0, 0);
 
 	if (header + reduced <= threshold)
 		return ReplyPlan{ReplyTransfer::short_reply, reduced};

@@ -71,9 +71,22 @@ class Remainder {
 	/// How many items are left out from here on, some of them empty.
 	[[nodiscard]] constexpr std::size_t items() const noexcept { return items_.size(); }
 	/// The next stretch, never empty; none at the end.
-	[[nodiscard]] std::optional<Item> next() noexcept;
+	[[nodiscard]] std::optional<Item> next() noexcept
+	{
+		if (!items_.empty())
+			return next_before_item();
+		return at_ < size_ ? std::optional(rest()) : std::nullopt;
+	}
 
     private:
+	[[nodiscard]] std::optional<Item> next_before_item() noexcept;
+	/// All that is left, without another item.
+	[[nodiscard]] Item rest() noexcept
+	{
+		const std::uint32_t from = std::exchange(at_, size_);
+		return {from, size_ - from};
+	}
+
 	std::uint32_t size_;
 	std::span<const Item> items_;
 	std::uint32_t at_ = 0;

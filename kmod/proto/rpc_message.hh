@@ -26,11 +26,15 @@ namespace rpcordma::proto {
 /// Which way a message goes. Version 2 says it in the header. In version 1 the RPC message says it, and where that is in a chunk,
 /// the Read list does, because only a Call has one (RFC 8166, 3.4.5). That header and RPC message agree is seen where the RPC
 /// message is looked at: payload_is_call(), payload_is_reply().
-[[nodiscard]] constexpr wire::Direction direction_of(const wire::Msg &msg) noexcept
+[[nodiscard]] constexpr wire::Direction direction_of(const wire::PlainMsg &msg) noexcept
 {
 	if (msg.direction)
 		return *msg.direction;
 	return goes(msg.payload, wire::Direction::call) ? wire::Direction::call : wire::Direction::reply;
+}
+[[nodiscard]] constexpr wire::Direction direction_of(const wire::Msg &msg) noexcept
+{
+	return direction_of(wire::PlainMsg{msg.payload, msg.direction});
 }
 [[nodiscard]] inline wire::Direction direction_of(const wire::NoMsg &nomsg) noexcept
 {

@@ -106,9 +106,16 @@ struct Header {
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept;
 
-/// An RDMA_MSG without a chunk, as most messages are, found in one step: what decode_body() makes of it too. None where the message
-/// is anything else. `reader` is behind the fixed fields.
-[[nodiscard]] std::optional<Msg> plain_msg(const FixedFields &fixed, Reader reader) noexcept;
+/// An RDMA_MSG without a chunk, as most messages are: Msg is large to copy, for its chunks.
+struct PlainMsg {
+	Bytes payload;
+	/// As in Msg.
+	std::optional<Direction> direction;
+};
+
+/// Finds one in one step: what decode_body() makes of it too. None where the message is anything else. `reader` is behind the
+/// fixed fields.
+[[nodiscard]] std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader) noexcept;
 
 /// Decodes RDMA_MSG from its chunk lists on. Errors: truncated, bad_discriminator, bad_count.
 [[nodiscard]] Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept;
@@ -181,7 +188,7 @@ inline Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
 	};
 }
 
-inline std::optional<Msg> plain_msg(const FixedFields &fixed, Reader reader) noexcept
+inline std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader) noexcept
 {
 	static_assert(RPCRDMA_V1_MSG == RPCRDMA_V2_MSG);
 	if (fixed.type != RPCRDMA_V1_MSG)
@@ -196,10 +203,14 @@ inline std::optional<Msg> plain_msg(const FixedFields &fixed, Reader reader) noe
 	} else if (fixed.version != RPCRDMA_V1) {
 		return std::nullopt;
 	}
-	const auto lists = reader.take<chunks_size(0, 0, 0)>();
-	if (!lists || load_word<0>(*lists) != 0 || load_word<1>(*lists) != 0 || load_word<2>(*lists) != 0)
+	constexpr std::size_t lists_size = chunks_size(0, 0, 0);
+	const Bytes rest = reader.rest();
+	if (rest.size() < lists_size)
 		return std::nullopt;
-	return Msg{{}, reader.rest(), direction};
+	const auto lists = rest.first<lists_size>();
+	if (load_word<0>(lists) != 0 || load_word<1>(lists) != 0 || load_word<2>(lists) != 0)
+		return std::nullopt;
+	return PlainMsg{rest.subspan(lists_size), direction};
 }
 
 inline Result<void> FixedFields::encode(Writer &writer) const noexcept
