@@ -53,6 +53,23 @@ def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pai
         pair.client.run("rm /mnt/file")
 
 
+@pytest.mark.versions("4.2")
+@pytest.mark.parametrize("remote,port,reason,error", [
+    pytest.param("{server}", 20050, "refused", "Connection refused", id="port"),
+    pytest.param("{beside}", 20049, "host unreachable", "No route to host", id="address"),
+    pytest.param("192.0.2.1", 20049, "network unreachable", "Network is unreachable", id="route"),
+])
+def test_why_a_connection_cannot_be_made_is_said(pair: Pair, version: str, remote: str, port: int, reason: str,
+                                                 error: str) -> None:
+    """In the trace as a reason, and as an error to who mounts: nothing listens, nobody has the address, no route leads there."""
+    address = remote.format(server=pair.SERVER_ADDRESS, beside=re.sub(r"\d+$", "77", pair.SERVER_ADDRESS))
+    with traced(pair.client, events="rpcordma/rpcordma_connect_failed"):
+        failed = pair.client.run(f"mount -t nfs -o vers={version},proto=rdma,port={port},retry=0 {address}:/tmpfs /mnt 2>&1",
+                                 timeout=120, check=False)
+    assert failed.status != 0 and error in failed.stdout, failed.stdout
+    assert set(re.findall(r"reason='(.*)'", pair.client.read(TRACE))) == {reason}
+
+
 def test_a_device_that_is_removed_and_added_again_is_used_again(pair: Pair, version: str) -> None:
     """Removal releases everything at once, and I/O goes on when the device returns."""
     with mounted(pair, version, export="ext4") as mount:
