@@ -751,28 +751,35 @@ TEST(ReadChunk_OfACall, ForAnItemThatIsNotEligible_IsRefusedWhereAsked)
 	EXPECT_EQ(refusal_of_writes({segment(0, 1, 200), segment(56, 2, 16)}, true, true), std::nullopt);
 }
 
-bool eligible_by_front(const Reads &reads, std::size_t size, bool is_long = true)
+std::optional<CallError> error_in_front(const Reads &reads, std::size_t size, bool is_long = true)
 {
 	const ReceivedChunks chunks({.reads = reads, .writes = {}, .reply = {}});
 	const Exact payload(on_wire(two_writes));
 	const Call call{wire::Xid{7}, 1, *chunks, is_long, is_long ? wire::Bytes() : wire::Bytes(payload)};
 	const auto assembly = Assembly::of(call, generous);
 	EXPECT_TRUE(assembly);
-	return assembly && assembly->is_eligible_by(wire::Bytes(payload).first(size));
+	return assembly ? assembly->error_in(wire::Bytes(payload).first(size)) : std::nullopt;
 }
 
-TEST(ReadChunk_OfALongCall, ForAnItemThatIsNotEligible_IsSeenInTheStream)
+TEST(ReadChunk_OfALongCall, WhoseItemIsNoneOrPadded_IsSeenInTheStream)
 {
-	EXPECT_TRUE(eligible_by_front({segment(0, 1, 124), segment(88, 2, 8192)}, 88));
-	EXPECT_TRUE(eligible_by_front({segment(0, 1, 124), segment(88, 2, 8192)}, 124));
-	EXPECT_FALSE(eligible_by_front({segment(0, 1, 124), segment(56, 2, 16)}, 124));
-	EXPECT_FALSE(eligible_by_front({segment(0, 1, 124), segment(88, 2, 4), segment(104, 3, 4)}, 124));
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, 8192)}, 88), std::nullopt);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, 8192)}, 124), std::nullopt);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(56, 2, 16)}, 124), CallError::not_eligible);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, 4), segment(104, 3, 4)}, 124),
+		  CallError::not_eligible);
 	// Nothing of it, what goes on with another's item, and what is further on.
-	EXPECT_TRUE(eligible_by_front({segment(0, 1, 124), segment(56, 2, 0)}, 124));
-	EXPECT_TRUE(eligible_by_front({segment(0, 1, 124), segment(88, 2, 4), segment(92, 3, 4)}, 124));
-	EXPECT_TRUE(eligible_by_front({segment(0, 1, 124), segment(56, 2, 16)}, 52));
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(56, 2, 0)}, 124), std::nullopt);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, 4), segment(92, 3, 4)}, 124), std::nullopt);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(56, 2, 16)}, 52), std::nullopt);
+	// Its count takes in padding; where the chunk goes on with another's item, a word of that is no count.
+	for (const std::uint32_t length : {8189u, 8190u, 8191u})
+		EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, length)}, 88),
+			  CallError::count_beyond_chunk);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, 8188)}, 88), std::nullopt);
+	EXPECT_EQ(error_in_front({segment(0, 1, 124), segment(88, 2, 4), segment(92, 3, 37)}, 124), std::nullopt);
 	// The other Calls have been looked at.
-	EXPECT_TRUE(eligible_by_front({segment(56, 2, 16)}, 124, false));
+	EXPECT_EQ(error_in_front({segment(56, 2, 16)}, 124, false), std::nullopt);
 }
 
 } // namespace

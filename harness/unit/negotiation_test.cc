@@ -128,6 +128,7 @@ TEST(Negotiation, VersionErrorWithoutAnyOfOurs_FailsTheCall)
 		Negotiation negotiation = begun();
 		EXPECT_EQ(negotiation.take(version_error(low, high)), Verdict::nothing) << low;
 		EXPECT_FALSE(negotiation.is_settled());
+		EXPECT_FALSE(negotiation.is_awaited());
 	}
 }
 
@@ -143,7 +144,9 @@ TEST(Negotiation, ErrorOfVersionTwo_IsAboutTheCallAndSettlesNothing)
 	Negotiation negotiation = begun();
 	EXPECT_EQ(negotiation.take(chunk_error(2)), Verdict::nothing);
 	EXPECT_FALSE(negotiation.is_settled());
+	EXPECT_FALSE(negotiation.is_awaited());
 	negotiation.sent(Xid{8});
+	EXPECT_TRUE(negotiation.is_awaited());
 	EXPECT_TRUE(negotiation.awaits(Xid{8}));
 }
 

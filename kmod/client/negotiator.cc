@@ -125,7 +125,9 @@ void Negotiator::keep(wire::Xid xid, wire::Bytes message) noexcept
 	negotiation_.sent(xid);
 	first_size_ = std::min(message.size(), first_.size());
 	__builtin_memcpy(first_.data(), message.data(), first_size_);
-	(void)rpcordma_queue_delayed_work(patience_.get(), first_reply_within);
+	patience_ends_ = rpcordma_jiffies() + first_reply_within;
+	/* It may be pending for a Call that has been answered with an error. */
+	rpcordma_restart_delayed_work(patience_.get(), first_reply_within);
 }
 
 /* What takes no Call of the version may have dropped it. */
@@ -133,7 +135,8 @@ void Negotiator::expired() noexcept
 {
 	{
 		kernel::Guard guard(lock_);
-		if (!negotiation_.is_awaited())
+		const bool is_of_another = static_cast<long>(rpcordma_jiffies() - patience_ends_) < 0;
+		if (!negotiation_.is_awaited() || is_of_another)
 			return;
 	}
 	owner_.give_up("no answer in the version");

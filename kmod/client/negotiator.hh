@@ -73,8 +73,9 @@ class Negotiator {
 	[[nodiscard]] proto::KnownVersions::Responder responder() const noexcept;
 
 	Transport &owner_;
-	/* Ends the wait for an answer to the first Call. */
+	/* Ends the wait for an answer to the first Call, at that time in jiffies: not sooner, where it ran for another Call. */
 	kernel::Opaque<delayed_work> patience_;
+	unsigned long patience_ends_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	/* Changes with the send lock held, when nothing is under way. */
 	wire::Version highest_ = wire::Version::one;
 	/* Written under the lock, for a look without it. The version is written before it is settled. */

@@ -104,9 +104,10 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 	rpcordma_trace_reverse_call_received(owner_.peer(), static_cast<u32>(call.xid), name_of(assembly->shape()),
 					     call.credits, static_cast<u32>(call.payload.size()), chunks.reads.count(),
 					     assembly->size());
+	request->assembly_ = *assembly;
 	if (assembly->shape() == proto::CallShape::in_message)
 		return serve(*request);
-	pull(*request, *assembly);
+	pull(*request);
 }
 
 void ReverseResponder::take_option(wire::Xid xid, wire::Bytes message) noexcept
@@ -181,9 +182,9 @@ void ReverseResponder::give_credit_back(ReverseRequest &request) noexcept
 		unanswered_--;
 }
 
-void ReverseResponder::pull(ReverseRequest &request, const proto::Assembly &assembly) noexcept
+void ReverseResponder::pull(ReverseRequest &request) noexcept
 {
-	if (!request.make_reads(assembly, transfers_, owner_.endpoint()) || !prepare(owner_, request.transfers_)) {
+	if (!request.make_reads(transfers_, owner_.endpoint()) || !prepare(owner_, request.transfers_)) {
 		/* Waiting for memory is not for this context. */
 		drop(request.call().xid, "credits or memory");
 		keep(request);
@@ -260,6 +261,8 @@ void ReverseResponder::serve(ReverseRequest &request) noexcept
 {
 	if (!proto::payload_is_call(request.stream(), request.call().xid))
 		return refuse(request, Refusal::chunks, "no call with the XID of the header");
+	if (const auto error = request.assembly_.error_in(request.stream()))
+		return refuse(request, Refusal::chunks, name_of(*error));
 	rpc_rqst *const rqst = request.give(owner_.xprt());
 	bool served;
 	{

@@ -91,7 +91,7 @@ class ReverseResponder {
 	[[nodiscard]] bool take_credit() noexcept RPCORDMA_EXCLUDES(lock_);
 	void give_credit_back(ReverseRequest &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] ReverseRequest *hold(wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
-	void pull(ReverseRequest &request, const proto::Assembly &assembly) noexcept RPCORDMA_EXCLUDES(lock_);
+	void pull(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void wait_for_room(ReverseRequest &request, State state) noexcept RPCORDMA_EXCLUDES(lock_);
 	void post() noexcept RPCORDMA_EXCLUDES(lock_);
 	void moved(ReverseRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);

@@ -81,13 +81,12 @@ rpc_rqst *ReverseRequest::give(rpc_xprt *xprt) noexcept
 	return rqst;
 }
 
-bool ReverseRequest::make_reads(const proto::Assembly &assembly, verbs::TransferPool &pool,
-				const verbs::Endpoint &endpoint) noexcept
+bool ReverseRequest::make_reads(verbs::TransferPool &pool, const verbs::Endpoint &endpoint) noexcept
 {
-	moved_ = kernel::Block(assembly.size(), kernel::GFP_ATTEMPT);
+	moved_ = kernel::Block(assembly_.size(), kernel::GFP_ATTEMPT);
 	if (!moved_)
 		return false;
-	proto::Pieces pieces = assembly.pieces();
+	proto::Pieces pieces = assembly_.pieces();
 	while (const auto piece = pieces.next()) {
 		if (const auto *const bytes = std::get_if<wire::Bytes>(&piece->source))
 			__builtin_memcpy(moved_.data() + piece->offset, bytes->data(), bytes->size());

@@ -37,8 +37,7 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 
 	/* Puts the Payload stream of the Call together: copies what is in the message, and makes RDMA Reads of the rest,
 	 * which are not prepared. Return: false where there is no memory. */
-	[[nodiscard]] bool make_reads(const proto::Assembly &assembly, verbs::TransferPool &pool,
-				      const verbs::Endpoint &endpoint) noexcept;
+	[[nodiscard]] bool make_reads(verbs::TransferPool &pool, const verbs::Endpoint &endpoint) noexcept;
 	/* Copies the Reply, and makes the RDMA Writes of it that fill the Reply chunk, as make_reads(). */
 	[[nodiscard]] bool make_writes(const wire::WriteChunk &room, const xdr_buf &reply, verbs::TransferPool &pool,
 				       const verbs::Endpoint &endpoint) noexcept;
@@ -86,6 +85,8 @@ class ReverseRequest final : public kernel::Heap, public kernel::ListNode<Revers
 	kernel::Opaque<rpc_rqst> rqst_;
 	kernel::Block message_;
 	proto::Call call_{};
+	/* Of its chunks; refers to call_. */
+	proto::Assembly assembly_;
 	std::optional<proto::Option> option_;
 	kernel::Block reply_;
 	/* What RDMA Reads fill: the Payload stream; later what RDMA Writes take: the Reply. */

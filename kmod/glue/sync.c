@@ -72,6 +72,11 @@ bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffie
 	return queue_delayed_work(queue, work, jiffies);
 }
 
+void rpcordma_restart_delayed_work(struct delayed_work *work, unsigned long jiffies)
+{
+	mod_delayed_work(queue, work, jiffies);
+}
+
 void rpcordma_queue_end(struct work_struct *work)
 {
 	queue_work(ends, work);

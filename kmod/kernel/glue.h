@@ -103,6 +103,8 @@ void rpcordma_delayed_work_init(struct delayed_work *work, enum rpcordma_work ki
 /* Queues on the module's workqueue, which makes progress under memory pressure. */
 bool rpcordma_queue_work(struct work_struct *work);
 bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies);
+/* The same, counted from now on where it is pending already. */
+void rpcordma_restart_delayed_work(struct delayed_work *work, unsigned long jiffies);
 /* Queues on the workqueue of what ends, whose works wait for devices and peers, or waits for one there, or for all. */
 void rpcordma_queue_end(struct work_struct *work);
 void rpcordma_flush_ends(void);

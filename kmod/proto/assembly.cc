@@ -67,13 +67,11 @@ bool is_one_item(const Call &call, std::uint32_t position) noexcept
 	return length != 0 && wire::load_u32(count.first<wire::xdr_unit>()) <= length;
 }
 
-/// The count that stands in front of a chunk of `length` bytes, `before` bytes into the message's payload (a word or more),
-/// says that some of the chunk's roundup padding are data (rfc5666bis-04, 4.4.4.1): they would be made up.
-bool count_takes_padding(const Call &call, std::uint64_t before, std::uint64_t length) noexcept
+/// The count that stands in front of a chunk of `length` bytes, `at` bytes into the stream (a word or more), says that some of the
+/// chunk's roundup padding are data (rfc5666bis-04, 4.4.4.1): they would be made up.
+bool count_takes_padding(wire::Bytes stream, std::uint64_t at, std::uint64_t length) noexcept
 {
-	if (call.is_long)
-		return false;
-	const wire::Bytes word = call.payload.subspan(before - wire::xdr_unit, wire::xdr_unit);
+	const wire::Bytes word = stream.subspan(at - wire::xdr_unit, wire::xdr_unit);
 	const std::uint32_t count = wire::load_u32(word.first<wire::xdr_unit>());
 	return length < count && count <= wire::rounded_up(length);
 }
@@ -124,7 +122,7 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 		    !eligibility.has_argument(before, unpadded, Eligibility::Chunk::missing))
 			return std::unexpected(CallError::not_eligible);
 		const std::uint64_t length = wire::rounded_up(unpadded);
-		if (position != free_from && count_takes_padding(call, before, unpadded))
+		if (!call.is_long && position != free_from && count_takes_padding(call.payload, before, unpadded))
 			return std::unexpected(CallError::count_beyond_chunk);
 		inserted += length;
 		free_from = position + length;
@@ -149,19 +147,23 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 	return assembly;
 }
 
-bool Assembly::is_eligible_by(wire::Bytes front) const noexcept
+std::optional<CallError> Assembly::error_in(wire::Bytes front) const noexcept
 {
 	if (!call_->is_long)
-		return true;
+		return std::nullopt;
 	const wire::ReadList &reads = call_->chunks.reads;
+	std::uint64_t free_from = 0;
 	Eligibility eligibility(front);
 	for (std::uint32_t position = position_after(reads, 0); position != 0 && position <= front.size();
 	     position = position_after(reads, position)) {
 		const std::uint64_t length = chunk_length(reads, position);
 		if (length != 0 && !eligibility.has_argument(position, length, Eligibility::Chunk::in_place))
-			return false;
+			return CallError::not_eligible;
+		if (position != free_from && count_takes_padding(front, position, length))
+			return CallError::count_beyond_chunk;
+		free_from = position + wire::rounded_up(length);
 	}
-	return true;
+	return std::nullopt;
 }
 
 std::uint32_t Assembly::filled() const noexcept

@@ -25,7 +25,7 @@ struct CallLimits {
 	/// is carried out.
 	std::uint32_t reply_threshold;
 	/// Refuses Read chunks that hold what is not DDP-eligible, where the message tells: for Long Calls, see
-	/// Assembly::is_eligible_by().
+	/// Assembly::error_in().
 	bool eligible_only = false;
 };
 
@@ -141,9 +141,9 @@ class Assembly {
 	[[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 	/// In CallShape::one_item: how much of the message's payload stands in front of the item.
 	[[nodiscard]] std::uint32_t position() const noexcept { return position_; }
-	/// Whether the Read chunks of a Long Call hold what is DDP-eligible, as far as the first bytes of its Payload stream tell,
-	/// put together: a chunk further on is not looked at.
-	[[nodiscard]] bool is_eligible_by(wire::Bytes front) const noexcept;
+	/// What is wrong with the Read chunks of a Long Call, as far as the first bytes of its Payload stream tell, put together:
+	/// not_eligible or count_beyond_chunk. A chunk further on is not looked at.
+	[[nodiscard]] std::optional<CallError> error_in(wire::Bytes front) const noexcept;
 	/// The size of the memory to be filled in bytes, roundup padding included.
 	[[nodiscard]] std::uint32_t filled() const noexcept;
 	/// What it is filled with.

@@ -20,10 +20,10 @@ Negotiation::Verdict Negotiation::take(const ForCall &message) noexcept
 	if (range)
 		return refused(*range);
 	const bool is_error = std::holds_alternative<wire::ChunkError>(message.body);
-	if (message.version == std::to_underlying(version_))
-		/* An error says that something was wrong with the Call, in the version of the Call. */
-		return is_error ? Verdict::nothing : settle(version_);
-	return is_error ? settle(Version::one) : Verdict::nothing;
+	if (message.version != std::to_underlying(version_))
+		return is_error ? settle(Version::one) : Verdict::nothing;
+	/* An error says that something was wrong with the Call, in the version of the Call. */
+	return is_error ? answered() : settle(version_);
 }
 
 /// The highest version below the one that was refused. Where there is none the message is judged as any other: the Call fails.
@@ -34,8 +34,15 @@ Negotiation::Verdict Negotiation::refused(const wire::VersionError &range) noexc
 		return settle(Version::one);
 	const std::uint32_t version = std::min(range.high, below);
 	if (version < range.low || !wire::is_spoken(version, version_))
-		return Verdict::nothing;
+		return answered();
 	return settle(Version{version});
+}
+
+/// By what leaves it to the next Call to settle the version.
+Negotiation::Verdict Negotiation::answered() noexcept
+{
+	is_answered_ = true;
+	return Verdict::nothing;
 }
 
 Negotiation::Verdict Negotiation::settle(Version version) noexcept

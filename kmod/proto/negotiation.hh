@@ -41,14 +41,16 @@ class Negotiation {
 	/// A Call is sent.
 	constexpr void sent(wire::Xid xid) noexcept
 	{
-		if (!is_settled_)
-			first_ = xid;
+		if (is_settled_)
+			return;
+		first_ = xid;
+		is_answered_ = false;
 	}
 	/// A message has come.
 	[[nodiscard]] Verdict take(const ForCall &message) noexcept;
-	/// Whether the answer to a Call in an unsettled version is awaited.
-	[[nodiscard]] constexpr bool is_awaited() const noexcept { return !is_settled_ && first_; }
-	/// The same, to the Call with that XID.
+	/// Whether the answer to a Call in an unsettled version is awaited. An error that leaves it unsettled is one.
+	[[nodiscard]] constexpr bool is_awaited() const noexcept { return !is_settled_ && first_ && !is_answered_; }
+	/// Whether what comes for this XID may settle it.
 	[[nodiscard]] constexpr bool awaits(wire::Xid xid) const noexcept { return !is_settled_ && first_ == xid; }
 	/// How the next connection begins, if this one ends before it has brought a Reply: one that is lost, or on which nothing
 	/// answers, makes it version 1. None where nothing has been learnt.
@@ -56,6 +58,7 @@ class Negotiation {
 
     private:
 	[[nodiscard]] Verdict refused(const wire::VersionError &range) noexcept;
+	[[nodiscard]] Verdict answered() noexcept;
 	[[nodiscard]] Verdict settle(wire::Version version) noexcept;
 
 	wire::Version version_;
@@ -63,6 +66,8 @@ class Negotiation {
 	/// False where the version is only known from another connection.
 	bool is_confirmed_;
 	std::optional<wire::Xid> first_;
+	/// By an error that has left the version unsettled.
+	bool is_answered_ = false;
 };
 
 /// What responders have turned out to speak. Of too many, the one that was not asked for for longest is forgotten. Not

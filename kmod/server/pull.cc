@@ -140,8 +140,8 @@ int Calls::deliver(Pull &pull, svc_rqst *rqst) noexcept
 	backlog_.keep(pull);
 	if (!proto::payload_is_call(stream.front(), call.call.xid))
 		return refuse(call, "no call with the XID of the header");
-	if (!assembly.is_eligible_by(stream.front()))
-		return refuse(call, name_of(proto::CallError::not_eligible));
+	if (const auto error = assembly.error_in(stream.front()))
+		return refuse(call, name_of(*error));
 	return present(call, stream, rqst);
 }
 
