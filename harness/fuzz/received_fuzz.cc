@@ -28,7 +28,15 @@ void require_received(wire::Bytes message, wire::Version highest)
 	}
 
 	const auto header = wire::decode(message);
-	require(header.has_value(), "what cannot be decoded is dropped");
+	if (const auto *refused = std::get_if<proto::Refused>(&received); refused && !header) {
+		wire::Reader reader(message);
+		const auto fixed = wire::FixedFields::decode(reader);
+		require(refused->with == proto::Refusal::malformed && fixed->version == RPCRDMA_V2 &&
+				!reader.boolean().value_or(true),
+			"what cannot be decoded is refused where version 2 says that it is a Call");
+		return;
+	}
+	require(header.has_value(), "anything else that cannot be decoded is dropped");
 	require(!std::holds_alternative<wire::MsgP>(header->body) && !std::holds_alternative<wire::Done>(header->body),
 		"a reserved type is dropped");
 	require(header->fixed.version <= std::to_underlying(highest) ||

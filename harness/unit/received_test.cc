@@ -278,6 +278,24 @@ TEST_P(ClassifiedInTwo, WhereOneIsTheHighest_IsDroppedButForVersionErrors)
 		EXPECT_EQ(dropped(bytes, wire::Version::one), Dropped::unsupported_version);
 }
 
+// What a message of version 2 that cannot be decoded gets.
+std::optional<Refusal> refusal(const Exact &bytes)
+{
+	const Received received = classify_received(bytes, wire::Version::two);
+	const auto *const refused = std::get_if<Refused>(&received);
+	if (!refused)
+		return std::nullopt;
+	EXPECT_EQ(refused->xid, wire::Xid{vectors::message_xid});
+	EXPECT_EQ(refused->version, 2u);
+	return refused->with;
+}
+
+// Whether its words say that it goes to a responder.
+bool is_for_responder(Words words)
+{
+	return (words[3] < 2 || words[3] == 5) && words[4] == vectors::v2::call;
+}
+
 TEST_P(ClassifiedInTwo, MessageCutAnywhere_IsNeverTakenForMore)
 {
 	const std::vector<std::byte> words = on_wire(GetParam().words);
@@ -288,6 +306,8 @@ TEST_P(ClassifiedInTwo, MessageCutAnywhere_IsNeverTakenForMore)
 		const Exact bytes = cut(words, size);
 		if (size < smallest)
 			EXPECT_EQ(dropped(bytes), Dropped::too_short) << size;
+		else if (size < header && is_for_responder(GetParam().words))
+			EXPECT_EQ(refusal(bytes), Refusal::malformed) << size;
 		else if (size < header)
 			EXPECT_EQ(dropped(bytes), is_error ? Dropped::undecodable_error : Dropped::undecodable_header)
 				<< size;
@@ -311,7 +331,10 @@ TEST_P(MalformedClassifiedInTwo, MalformedMessage_IsNeverTakenForGood)
 			return Dropped::undecodable_error;
 		return is_short ? Dropped::too_short : of_others;
 	};
-	EXPECT_EQ(dropped(bytes), expected(Dropped::undecodable_header));
+	if (!is_short && is_for_responder(GetParam().words))
+		EXPECT_EQ(refusal(bytes), Refusal::malformed);
+	else
+		EXPECT_EQ(dropped(bytes), expected(Dropped::undecodable_header));
 	EXPECT_EQ(dropped(bytes, wire::Version::one), expected(Dropped::unsupported_version));
 }
 

@@ -195,8 +195,8 @@ void take_option(Transport &transport, const proto::Option &option, wire::Bytes 
 	check_stray_invalidation(transport, buffer);
 	if (const auto *const call = std::get_if<proto::Call>(&received))
 		transport.reverse().take(*call, buffer.message());
-	else if (const auto *const unknown = std::get_if<proto::Refused>(&received))
-		transport.reverse().take_option(unknown->xid, buffer.message());
+	else if (const auto *const refused_call = std::get_if<proto::Refused>(&received))
+		transport.reverse().take(*refused_call, buffer.message());
 	else if (const auto *const option = std::get_if<proto::Option>(&received))
 		take_option(transport, *option, buffer.message());
 	else

@@ -115,10 +115,19 @@ void ReverseResponder::take_option(wire::Xid xid, wire::Bytes message) noexcept
 	ReverseRequest *const request = begin(xid, message);
 	if (!request)
 		return;
-	if (!request->option())
-		drop(xid, "unknown option");
 	request->refusal_ = Refusal::option;
 	wait_for_room(*request, State::refused);
+}
+
+void ReverseResponder::take(const proto::Refused &refused, wire::Bytes message) noexcept
+{
+	ReverseRequest *const request = begin(refused.xid, message);
+	if (!request)
+		return;
+	if (refused.with == proto::Refusal::option)
+		refuse(*request, Refusal::option, "unknown option");
+	else
+		refuse(*request, Refusal::chunks, "undecodable header");
 }
 
 /* It is not served. */

@@ -51,6 +51,8 @@ class ReverseResponder {
 	/* A Call has come, or an optional message in direction CALL, as `message`. Context: a completion. */
 	void take(const proto::Call &call, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void take_option(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Takes what cannot be carried out, which is answered with an error: as take(). */
+	void take(const proto::Refused &refused, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* There may be more room in the send queue. Context: process; does not sleep. */
 	void room() noexcept RPCORDMA_EXCLUDES(lock_)
 	{

@@ -8,12 +8,23 @@ namespace {
 
 using wire::Direction;
 
-Dropped undecodable(const wire::FixedFields &fixed, wire::Error error) noexcept
+/// Whether it is a message of version 2 that says of itself, behind the fixed fields, that it is a Call or an option for a responder.
+bool is_for_responder(const wire::FixedFields &fixed, wire::Reader reader) noexcept
+{
+	const bool has_direction = fixed.type == RPCRDMA_V2_MSG || fixed.type == RPCRDMA_V2_NOMSG ||
+				   fixed.type == RPCRDMA_V2_OPTIONAL;
+	const auto is_reply = reader.boolean();
+	return fixed.version == RPCRDMA_V2 && has_direction && is_reply && !*is_reply;
+}
+
+Received undecodable(const wire::FixedFields &fixed, wire::Reader reader, wire::Error error) noexcept
 {
 	if (error == wire::Error::unsupported_version)
 		return Dropped::unsupported_version;
 	if (fixed.is_error())
 		return Dropped::undecodable_error;
+	if (is_for_responder(fixed, reader))
+		return Refused{fixed.xid, fixed.version, Refusal::malformed};
 	return Dropped::undecodable_header;
 }
 
@@ -51,9 +62,10 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
 		return received_of(*fixed, *plain, {});
+	const wire::Reader behind_fixed = reader;
 	const auto body = wire::decode_body(*fixed, reader);
 	if (!body)
-		return undecodable(*fixed, body.error());
+		return undecodable(*fixed, behind_fixed, body.error());
 	if (!is_of_ours && !std::holds_alternative<wire::VersionError>(*body))
 		return Dropped::unsupported_version;
 	if (is_reserved(*body))

@@ -29,7 +29,7 @@ enum class Dropped : std::uint8_t {
 	unsupported_version,
 	/// An RDMA_ERROR that cannot be decoded (RFC 8166, 4.5).
 	undecodable_error,
-	/// A header that cannot be decoded, of an unknown type, say (RFC 8166, 4.5).
+	/// A header that cannot be decoded, of an unknown type, say (RFC 8166, 4.5), and does not say that it is a Call's.
 	undecodable_header,
 	/// RDMA_MSGP or RDMA_DONE (RFC 8166, 4.6.1, 4.6.2).
 	reserved_type,
@@ -50,7 +50,7 @@ enum class Dropped : std::uint8_t {
 }
 
 /// A Call is one in the reverse direction (RFC 8167, 5.1). Whether its Payload stream has its XID has not been looked at. Refused
-/// is an optional message in direction CALL whose type is not known.
+/// is what version 2 has in direction CALL: an optional message whose type is not known, or a header that cannot be decoded.
 using Received = std::variant<ForCall, Call, Refused, Dropped, Option>;
 
 /// Decodes a message and finds what it is. `highest` is the highest version that may have been spoken on the connection.

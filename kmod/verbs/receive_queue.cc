@@ -156,12 +156,22 @@ void ReceiveQueue::unmap() noexcept
 		buffer->block_.unmap();
 }
 
+/* Why there is no message in a buffer whose Receive has completed; or null. An RDMA Write with immediate data uses up a Receive as
+ * well. The length that its completion tells is that of what it has written elsewhere: in the buffer is what was there before. */
+const char *ReceiveQueue::lack_of(const ReceiveBuffer &buffer, ib_wc *completion) noexcept
+{
+	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) [[unlikely]]
+		return rpcordma_status_name(field::ib_wc::status(completion));
+	const bool is_send = field::ib_wc::opcode(completion) == kernel::IB_WC_RECV;
+	return is_send && field::ib_wc::byte_len(completion) <= buffer.block_.bytes().size() ? nullptr : "not a Send";
+}
+
 void ReceiveQueue::complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept
 {
 	completed_.set(completed_.read() + 1);
-	if (field::ib_wc::status(completion) != kernel::IB_WC_SUCCESS) {
+	if (const char *const lack = lack_of(buffer, completion)) [[unlikely]] {
 		give_back(buffer);
-		user_.failed("receive queue", rpcordma_status_name(field::ib_wc::status(completion)));
+		user_.failed("receive queue", lack);
 		return;
 	}
 	buffer.length_ = field::ib_wc::byte_len(completion);

@@ -95,6 +95,7 @@ class ReceiveQueue : public kernel::Heap {
     private:
 	friend class ReceiveBuffer;
 	void complete(ReceiveBuffer &buffer, ib_wc *completion) noexcept;
+	[[nodiscard]] static const char *lack_of(const ReceiveBuffer &buffer, ib_wc *completion) noexcept;
 	ReceiveBuffer *make(gfp_t gfp) noexcept;
 	void enlist(ReceiveBuffer &buffer) noexcept RPCORDMA_REQUIRES(lock_);
 	void forget(kernel::List<ReceiveBuffer> &buffers) noexcept RPCORDMA_REQUIRES(lock_);

@@ -749,6 +749,22 @@ bool rpcordma_fake_deliver(struct rpcordma_fake *fake, const void *message, u32 
 	return !invalidate || mr;
 }
 
+bool rpcordma_fake_deliver_immediate(struct rpcordma_fake *fake, u32 size)
+{
+	struct ib_wc wc = { .status = IB_WC_SUCCESS,
+			    .opcode = IB_WC_RECV_RDMA_WITH_IMM,
+			    .wc_flags = IB_WC_WITH_IMM,
+			    .byte_len = size };
+	struct posted *posted = take_first(fake, &fake->receives);
+
+	if (!posted)
+		return false;
+	fake->receive_slots--;
+	add_completion(fake, posted, &wc, 0);
+	kfree(posted);
+	return true;
+}
+
 u32 rpcordma_fake_arrived(struct rpcordma_fake *fake, const void **message, u32 *size)
 {
 	*message = fake->arrived;

@@ -84,6 +84,8 @@ u32 rpcordma_fake_registrations(struct rpcordma_fake *fake);
 
 /* The peer's side. Handles are those that the other side advertised. */
 bool rpcordma_fake_deliver(struct rpcordma_fake *fake, const void *message, u32 size, const u32 *invalidate);
+/* The same by an RDMA Write with immediate data, which has written `size` bytes elsewhere. */
+bool rpcordma_fake_deliver_immediate(struct rpcordma_fake *fake, u32 size);
 /* The message that arrived last, and how many have: true if it carried a handle to invalidate. */
 u32 rpcordma_fake_arrived(struct rpcordma_fake *fake, const void **message, u32 *size);
 bool rpcordma_fake_invalidated(struct rpcordma_fake *fake, u32 *handle);

@@ -132,6 +132,22 @@ TEST(Message, TooLongForItsBuffer_IsAFailure)
 	EXPECT_EQ(receives.failures, 1u);
 }
 
+TEST(Message, OfAnRdmaWriteWithImmediateData_IsAFailure)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Receives receives(fake, 8);
+	receives.provide(3);
+	/* What the buffer had before must not be taken for a message, nor what is behind the buffer. */
+	for (const u32 size : {0u, 28u, 16 * largest}) {
+		ASSERT_TRUE(rpcordma_fake_deliver_immediate(fake, size));
+		rpcordma_fake_complete(fake);
+	}
+	EXPECT_EQ(receives.messages.size(), 0u);
+	EXPECT_EQ(receives.failures, 3u);
+	EXPECT_STREQ(receives.last_failure, "not a Send");
+}
+
 TEST(Message, WithInvalidation_SaysTheHandle)
 {
 	Fake fake;

@@ -201,10 +201,10 @@ class Suite {
 
 	Payload callback(std::uint32_t xid, const Words &words, std::uint32_t slot = 0);
 
-	// reach read | write SEGMENT ok | fails: an RDMA operation of the case's own on memory that a Call offers, or did
+	// reach read | write | immediate SEGMENT ok | fails: an RDMA operation of the case's own on memory that a Call offers, or did
 	void reach(const Words &words);
 
-	Transferred transfer(bool is_read, const Segment &segment);
+	Transferred transfer(const std::string &operation, const Segment &segment);
 
 	// Expecting
 

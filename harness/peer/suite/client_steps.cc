@@ -385,20 +385,25 @@ void Suite::reach(const Words &words)
 {
 	const Segment segment = evaluate_segment(words.at(2), names());
 	expectation_ = text_of(words);
-	const Transferred done = transfer(words[1] == "read", segment);
+	const Transferred done = transfer(words[1], segment);
 	check_reach(done, words.at(3) == "ok");
 	// An RDMA operation that fails ends the connection, here at once, there in a while.
 	if (!done.ok)
 		end(false);
 }
 
-Transferred Suite::transfer(bool is_read, const Segment &segment)
+Transferred Suite::transfer(const std::string &operation, const Segment &segment)
 {
 	Connection &there = connection();
 	Memory memory(there, segment.length, Access::none);
 	const Deadline deadline = settings_.patience.deadline();
-	return is_read ? there.read(segment, memory, 0, deadline) :
-			 there.write_and_confirm(memory, 0, segment.length, segment, deadline);
+	if (operation == "read")
+		return there.read(segment, memory, 0, deadline);
+	if (operation == "write")
+		return there.write_and_confirm(memory, 0, segment.length, segment, deadline);
+	if (there.device().transport == "iWARP")
+		throw Unable("iWARP has no RDMA Write with immediate data");
+	return there.write_with_immediate(memory, 0, segment.length, segment, deadline);
 }
 
 } // namespace peer

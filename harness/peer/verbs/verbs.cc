@@ -96,6 +96,14 @@ Transferred Connection::write(const Memory &from, std::size_t offset, std::size_
 	return state_->carry_out(&request, 1, deadline);
 }
 
+Transferred Connection::write_with_immediate(const Memory &from, std::size_t offset, std::size_t length,
+					     const Segment &to, Deadline deadline)
+{
+	ibv_sge local = from.state_->region.element(offset, length);
+	ibv_send_wr request = rdma_request(IBV_WR_RDMA_WRITE_WITH_IMM, &local, to);
+	return state_->carry_out(&request, 1, deadline);
+}
+
 // An RDMA Read of nothing is answered behind the Write, and whatever its handle is.
 Transferred Connection::write_and_confirm(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
 					  Deadline deadline)

@@ -164,7 +164,10 @@ class Connection {
 	/// RDMA Write of @length bytes of memory at @offset.
 	Transferred write(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
 			  Deadline deadline);
-	/// The same, and that the other end has let it be: over iWARP a Write completes when it has gone out (RFC 5040, 5.5).
+	/// The same with immediate data, which uses up a Receive of the other end's. iWARP has no such operation.
+	Transferred write_with_immediate(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
+					 Deadline deadline);
+	/// RDMA Write, and that the other end has let it be: over iWARP a Write completes when it has gone out (RFC 5040, 5.5).
 	Transferred write_and_confirm(const Memory &from, std::size_t offset, std::size_t length, const Segment &to,
 				      Deadline deadline);
 
