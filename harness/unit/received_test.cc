@@ -291,7 +291,7 @@ std::optional<Refusal> refusal(const Exact &bytes)
 }
 
 // Whether its words say that it goes to a responder.
-bool is_for_responder(Words words)
+bool is_for_responder(vectors::Words words)
 {
 	return (words[3] < 2 || words[3] == 5) && words[4] == vectors::v2::call;
 }

@@ -154,9 +154,18 @@ void Endpoint::look() noexcept
 	const bool is_acceptor = is_acceptor_.read();
 	if (is_acceptor)
 		probe_.look(sends(), receives().arrived());
-	const bool has_more = queues_.trim();
-	if (user_.trim() || has_more || is_acceptor)
+	if (trim() || is_acceptor)
 		look_later();
+}
+
+/* stop() waits for this, and devices may need memory to give some back: what is reclaimed may wait for a new connection. */
+bool Endpoint::trim() noexcept
+{
+	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
+	const bool queues_have_more = queues_.trim();
+	const bool user_has_more = user_.trim();
+	rpcordma_reclaim_scope_leave(scope);
+	return queues_have_more || user_has_more;
 }
 
 void Endpoint::has_spares() noexcept
