@@ -6,10 +6,12 @@ from expectations import mounted
 from workloads import fio, small_device
 
 from lab import Pair
+from lab.nfs import MODULES, OURS
 
 SMALL_SERVER = {"max_qp_wr": 24, "max_cqe": 48, "max_send_sge": 3, "max_recv_sge": 1, "max_sge_rd": 2}
 # Replies that had to wait for room in a send queue.
 WAITS = "/proc/sys/sunrpc/svc_rdma/rdma_stat_sq_starve"
+TOO_LONG = "/sys/module/small_device/parameters/too_long"
 MAPS_CUT_SHORT = "/sys/module/small_device/parameters/maps_cut_short"
 
 
@@ -41,6 +43,18 @@ def test_a_client_with_a_small_device_uses_what_there_is(pair: Pair, version: st
     # Nothing else is short.
     with small_device(pair.client, max_cqe=160):
         exercise(pair, version)
+
+
+@pytest.mark.about("client", "server")
+@pytest.mark.versions("4.2")
+def test_a_device_that_makes_shorter_queues_than_it_says_has_fewer_credits(pair: Pair, version: str) -> None:
+    """Where it refuses those that it says are possible, others are asked for, until it makes some."""
+    for guest, module in ((pair.client, pair.client_module), (pair.server, pair.server_module)):
+        if module != MODULES[OURS]:
+            continue
+        with small_device(guest, longest_send_queue=100):
+            exercise(pair, version)
+            assert int(guest.read(TOO_LONG)) > 0
 
 
 @pytest.mark.about("client")

@@ -17,6 +17,9 @@ namespace {
 /* In jiffies. What is kept for the next RPCs is freed when none has needed it for so long. */
 constexpr unsigned long look_interval = 10 * kernel::HZ;
 
+/* A connection of so few is not worth a smaller one where a device refuses it. */
+constexpr std::uint32_t fewest_credits = proto::Grants::first;
+
 DeviceLimits limits_of(ib_device *device)
 {
 	return {.requests = rpcordma_max_requests(device),
@@ -88,22 +91,39 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	ib_device *const device = id_.device();
 	if (!can_register(device))
 		return Outcome::no_device;
-	const auto depths = depths_for(limits_of(device), wishes.load);
-	if (!depths)
-		return cannot_use(device, depths.error());
-	capacity_ = {.credits = depths->credits, .segments = depths->segments, .payload = depths->payload};
 	/* As large as any responder may use them: what it sends is known when it has accepted. */
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, own_.receive_size, highest_version_);
 	const bool takes_registrations = rpcordma_transfers_take_registrations(device, id_.port());
 	const std::uint32_t transfers = wishes.load.reverse_credits * wishes.reverse_transfers;
-	const bool made = queues_.make(id_.get(), {.depths = static_cast<const Depths &>(*depths),
-						   .transfers = takes_registrations ? transfers : 0,
-						   .send_size = largest_sent(own_.send_size),
-						   .receive_size = receive_size,
-						   .most_registrations = depths->registrations,
-						   .first_registrations = depths->first_registrations,
-						   .first_receives = 1 + wishes.reverse_receives});
-	return made ? Outcome::connected : Outcome::try_again;
+	return make_queues_for(wishes.load, [&](const RequesterDepths &depths) noexcept {
+		capacity_ = {.credits = depths.credits, .segments = depths.segments, .payload = depths.payload};
+		return QueueSizes{.depths = static_cast<const Depths &>(depths),
+				  .transfers = takes_registrations ? transfers : 0,
+				  .send_size = largest_sent(own_.send_size),
+				  .receive_size = receive_size,
+				  .most_registrations = depths.registrations,
+				  .first_registrations = depths.first_registrations,
+				  .first_receives = 1 + wishes.reverse_receives};
+	});
+}
+
+/* A device may refuse queues as long as it says that they can be: how long they can be may depend on what is in them. Then they
+ * are for half as many credits, and so on. */
+template <typename Load, typename SizesFor>
+ConnectOutcome Endpoint::make_queues_for(Load load, SizesFor sizes_for) noexcept
+{
+	ib_device *const device = id_.device();
+	for (;;) {
+		const auto depths = depths_for(limits_of(device), load);
+		if (!depths)
+			return cannot_use(device, depths.error());
+		if (queues_.make(id_.get(), sizes_for(*depths)))
+			return Outcome::connected;
+		if (depths->credits <= fewest_credits)
+			return Outcome::try_again;
+		queues_.free(id_.get());
+		load.credits = depths->credits / 2;
+	}
 }
 
 ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &requester,
@@ -115,23 +135,24 @@ ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &req
 	ib_device *const device = id_.device();
 	if (!can_register(device))
 		return Outcome::no_device;
-	const auto depths = depths_for(limits_of(device), wishes.load);
-	if (!depths)
-		return cannot_use(device, depths.error());
-	const ReadDepths reads = read_depths(device, id_.port(), depths->credits, wishes.load);
-	capacity_ = {.credits = depths->credits, .read_segments = rpcordma_is_iwarp(device) ? reads.segments : ~0u};
 	const proto::InlineThresholds thresholds = agreement().inline_thresholds;
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, thresholds.call, highest_version_);
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
-	const bool made = queues_.make(id_.get(), {.depths = *depths,
-						   .transfers = reads.registrations,
-						   .send_size = largest_sent(thresholds.reply),
-						   .receive_size = receive_size,
-						   .most_registrations = wishes.registrations,
-						   .first_registrations = wishes.registrations,
-						   .first_receives = std::min(depths->receive, first_receives)}) &&
-			  queues_.agree(largest_sent(thresholds.reply), receive_size);
-	return made ? Outcome::connected : Outcome::try_again;
+	const Outcome outcome = make_queues_for(wishes.load, [&](const Depths &depths) noexcept {
+		const ReadDepths reads = read_depths(device, id_.port(), depths.credits, wishes.load);
+		capacity_ = {.credits = depths.credits,
+			     .read_segments = rpcordma_is_iwarp(device) ? reads.segments : ~0u};
+		return QueueSizes{.depths = depths,
+				  .transfers = reads.registrations,
+				  .send_size = largest_sent(thresholds.reply),
+				  .receive_size = receive_size,
+				  .most_registrations = wishes.registrations,
+				  .first_registrations = wishes.registrations,
+				  .first_receives = std::min(depths.receive, first_receives)};
+	});
+	if (outcome != Outcome::connected)
+		return outcome;
+	return queues_.agree(largest_sent(thresholds.reply), receive_size) ? outcome : Outcome::try_again;
 }
 
 ConnectOutcome Endpoint::establish(unsigned long patience) noexcept

@@ -144,6 +144,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 		return std::max(threshold, proto::least_threshold(highest_version_));
 	}
 	[[nodiscard]] Outcome make_queues(const EndpointWishes &wishes) noexcept;
+	template <typename Load, typename SizesFor>
+	[[nodiscard]] Outcome make_queues_for(Load load, SizesFor sizes_for) noexcept;
 	[[nodiscard]] Outcome make_queues(const std::optional<wire::PrivateData> &requester,
 					  const AcceptWishes &wishes) noexcept;
 

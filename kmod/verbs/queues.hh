@@ -27,7 +27,7 @@ struct QueueSizes {
 	std::uint32_t first_receives;
 };
 
-/* Made in one go, used, stopped, freed. Its owner sees to it that one comes after the other. */
+/* Made in one go, used, stopped, freed, and perhaps made again. Its owner sees to it that one comes after the other. */
 class Queues {
     public:
 	explicit Queues(QueueUser &user) noexcept;

@@ -26,6 +26,16 @@ LIMIT(max_mr);
 LIMIT(max_fast_reg_page_list_len);
 LIMIT(max_qp_init_rd_atom);
 
+/* How long a queue pair can be may depend on more than a device says. */
+static unsigned int longest_send_queue;
+module_param(longest_send_queue, uint, 0444);
+MODULE_PARM_DESC(longest_send_queue, "queue pairs with a longer one are not made, though the device says that they can "
+				     "be");
+
+static int too_long;
+module_param(too_long, int, 0444);
+MODULE_PARM_DESC(too_long, "how often that was so");
+
 static int refused;
 module_param(refused, int, 0444);
 MODULE_PARM_DESC(refused, "how often more was asked for");
@@ -77,6 +87,10 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	if (attr->cap.max_send_wr > device_can->max_qp_wr || attr->cap.max_recv_wr > device_can->max_qp_wr ||
 	    attr->cap.max_send_sge > device_can->max_send_sge || attr->cap.max_recv_sge > device_can->max_recv_sge)
 		return refuse(-EINVAL);
+	if (longest_send_queue && attr->cap.max_send_wr > longest_send_queue) {
+		too_long++;
+		return -ENOMEM;
+	}
 	return ops_before.create_qp(qp, attr, user);
 }
 
