@@ -61,11 +61,14 @@ def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pai
 ])
 def test_why_a_connection_cannot_be_made_is_said(pair: Pair, version: str, remote: str, port: int, reason: str,
                                                  error: str) -> None:
-    """In the trace as a reason, and as an error to who mounts: nothing listens, nobody has the address, no route leads there."""
+    """In the trace as a reason, and as an error to who mounts.
+
+    Nothing listens on the port, nobody has the address, or no route leads there.
+    """
     address = remote.format(server=pair.SERVER_ADDRESS, beside=re.sub(r"\d+$", "77", pair.SERVER_ADDRESS))
+    options = f"vers={version},proto=rdma,port={port},retry=0"
     with traced(pair.client, events="rpcordma/rpcordma_connect_failed"):
-        failed = pair.client.run(f"mount -t nfs -o vers={version},proto=rdma,port={port},retry=0 {address}:/tmpfs /mnt 2>&1",
-                                 timeout=120, check=False)
+        failed = pair.client.run(f"mount -t nfs -o {options} {address}:/tmpfs /mnt 2>&1", timeout=120, check=False)
     assert failed.status != 0 and error in failed.stdout, failed.stdout
     assert set(re.findall(r"reason='(.*)'", pair.client.read(TRACE))) == {reason}
 
