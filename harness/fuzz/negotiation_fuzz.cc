@@ -73,7 +73,16 @@ std::optional<Version> settled_by(const proto::ForCall &answer)
 	return is_error == is_of_two ? std::nullopt : std::optional(is_error ? Version::one : Version::two);
 }
 
-void require_unsettled_taken(Negotiation &negotiation, const proto::ForCall &answer)
+/// Whether it answers the first Call, with an error that leaves it to the next Call to settle the version.
+bool is_final_error(const proto::ForCall &answer)
+{
+	if (const auto *range = std::get_if<wire::VersionError>(&answer.body))
+		return !version_left_by(*range);
+	return std::holds_alternative<wire::ChunkError>(answer.body) && answer.version == RPCRDMA_V2;
+}
+
+/// Returns whether the first Call has its answer, and the version is not settled.
+bool require_unsettled_taken(Negotiation &negotiation, const proto::ForCall &answer)
 {
 	const Version before = negotiation.version();
 	const bool is_awaited = negotiation.awaits(answer.xid);
@@ -86,6 +95,7 @@ void require_unsettled_taken(Negotiation &negotiation, const proto::ForCall &ans
 	else
 		require(verdict == (*settled == before ? Verdict::settled : Verdict::again), "the Call is sent again "
 											     "where it has to be");
+	return is_awaited && is_final_error(answer);
 }
 
 /// Returns whether the message said that the version is not spoken any more.
@@ -110,14 +120,17 @@ std::optional<Version> require_connection(FuzzedDataProvider &input, Version hig
 	require(negotiation.is_settled() == (known || highest == Version::one), "what is known is not negotiated");
 	bool is_first_message = true;
 	std::optional<wire::Xid> first;
+	bool is_answered = false;
 	while (input.remaining_bytes() > 0 && input.ConsumeIntegralInRange(0, 7) > 0) {
 		if (input.ConsumeBool()) {
 			const wire::Xid sent = xid(input);
-			if (!negotiation.is_settled())
+			if (!negotiation.is_settled()) {
 				first = sent;
+				is_answered = false;
+			}
 			negotiation.sent(sent);
 		} else if (!negotiation.is_settled()) {
-			require_unsettled_taken(negotiation, message(input));
+			is_answered = require_unsettled_taken(negotiation, message(input)) || is_answered;
 			is_first_message = false;
 		} else {
 			const bool is_outdated = require_settled_taken(negotiation, message(input));
@@ -126,9 +139,11 @@ std::optional<Version> require_connection(FuzzedDataProvider &input, Version hig
 			is_first_message = false;
 		}
 		require(negotiation.version() <= highest, "no version is spoken that this end does not offer");
-		require(negotiation.is_awaited() == (!negotiation.is_settled() && first), "a Call that may stay "
-											  "without "
-											  "answer is known");
+		require(negotiation.is_awaited() == (!negotiation.is_settled() && first && !is_answered), "a Call that "
+													  "may stay "
+													  "without "
+													  "answer is "
+													  "known");
 	}
 	const auto next = negotiation.next();
 	require(next.has_value() == first.has_value(), "a first Call teaches something, whatever comes of it");

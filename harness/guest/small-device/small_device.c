@@ -122,9 +122,11 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_nu
 
 static int dereg_mr(struct ib_mr *mr, struct ib_udata *user)
 {
+	/* A protection domain may have one of its own, which alloc_mr() has not seen. */
+	bool is_counted = mr->type != IB_MR_TYPE_DMA;
 	int error = ops_before.dereg_mr(mr, user);
 
-	if (!error)
+	if (!error && is_counted)
 		atomic_dec(&registrations);
 	return error;
 }
