@@ -119,7 +119,8 @@ ConnectOutcome Endpoint::make_queues_for(Load load, SizesFor sizes_for) noexcept
 			return cannot_use(device, depths.error());
 		if (queues_.make(id_.get(), sizes_for(*depths)))
 			return Outcome::connected;
-		if (depths->credits <= fewest_credits)
+		/* What is lacking otherwise, memory above all, is there when it is tried again. */
+		if (queues_.has_queue_pair() || depths->credits <= fewest_credits)
 			return Outcome::try_again;
 		queues_.free(id_.get());
 		load.credits = depths->credits / 2;

@@ -136,7 +136,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	using Outcome = proto::ConnectOutcome;
 
 	void look() noexcept;
-	bool trim() noexcept;
+	[[nodiscard]] bool trim() noexcept;
 	void look_later() noexcept;
 	/* The size of the largest message in any version, where that of version 1 has no more than `threshold` bytes. */
 	[[nodiscard]] std::uint32_t largest_sent(std::uint32_t threshold) const noexcept

@@ -51,6 +51,8 @@ class Queues {
 	[[nodiscard]] ReceiveQueue &receives() noexcept { return *receives_; }
 	[[nodiscard]] SendQueue &sends() noexcept { return *sends_; }
 	[[nodiscard]] RegistrationPool &registrations() noexcept { return *registrations_; }
+	/* Whether the device has made one: where make() fails all the same, something else is lacking. */
+	[[nodiscard]] bool has_queue_pair() const noexcept { return has_queue_pair_; }
 	/* The number that others know the queue pair by. */
 	[[nodiscard]] u32 queue_pair_number() const noexcept { return queue_pair_number_; }
 
