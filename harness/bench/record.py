@@ -10,7 +10,7 @@ from bench.measure import Comparison, Row
 from bench.profile import Profile, module_of
 
 FORMAT = 1
-# How much higher than the recorded ratio one may be. Runs of small rows differ by half of that at most.
+# How much higher than the recorded ratio one may be. Medians of three runs of small rows differ by half of that.
 TOLERANCE = 1.01
 # Functions whose instructions for an operation have grown by less are not named.
 WORTH_NAMING = 5.0

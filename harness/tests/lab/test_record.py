@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.cli import AGAIN, measure_worse_again
 from bench.record import Recorded, grown, read, worse, write
 
 ROW = Recorded("4 KiB read, NFS 4.2", 0.9, {"send() [rpcordma]": 400.0, "received() [rpcordma]": 200.0})
@@ -46,3 +47,25 @@ def test_a_row_that_was_not_kept_is_named() -> None:
 def test_noise_is_not_named() -> None:
     """A few instructions are another path through a retry."""
     assert grown({"send()": 100.0}, {"send()": 104.0}) == []
+
+
+class Rounds:
+    """Takes the place of Benchmark: which rounds were asked for."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+
+    def say(self, line: str) -> None:
+        """Nobody listens."""
+
+    def round(self, number: int, _rows: list) -> None:
+        """Another one."""
+        self.numbers.append(number)
+
+
+@pytest.mark.parametrize("worse_rounds", range(AGAIN + 2))
+def test_rows_are_measured_again_while_one_costs_more(worse_rounds: int) -> None:
+    """And not without end."""
+    rounds = Rounds()
+    measure_worse_again(rounds, [], 1, lambda: ["worse"] if len(rounds.numbers) < worse_rounds else [])
+    assert rounds.numbers == list(range(1, 1 + min(worse_rounds, AGAIN)))
