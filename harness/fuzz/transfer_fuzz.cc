@@ -25,6 +25,14 @@ Stream stream(FuzzedDataProvider &input)
 	return {number(input), number(input), number(input), input.ConsumeBool()};
 }
 
+/// The number of segments that registering each Extent takes.
+struct SegmentCounts {
+	std::uint32_t pages;
+	std::uint32_t whole;
+
+	std::uint32_t operator()(Extent extent) const { return extent == Extent::pages ? pages : whole; }
+};
+
 /// The size of a header without a segment, from scratch: four fixed fields, in version 2 a direction, three ends of lists.
 std::uint64_t bare_header(wire::Version version)
 {

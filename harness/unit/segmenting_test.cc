@@ -140,18 +140,13 @@ TEST(Segmenter, AnyRuns_AreCoveredExactly)
 	}
 }
 
-TEST(SegmentCounts, AreThoseOfThePagesAndOfTheWhole)
+TEST(SegmentsNeeded, AreCountedAcrossRuns_OnlyWhereGapsAreAllowed)
 {
 	const std::array<MemoryRun, 3> stream{{{100, 200}, {0, 3 * page}, {8, 4}}};
-	const auto counts = count_segments(stream, {2, false});
-	EXPECT_EQ(counts.pages, 2u);
-	EXPECT_EQ(counts.whole, 4u);
-	const auto with_gaps = count_segments(stream, {2, true});
-	EXPECT_EQ(with_gaps.pages, 2u);
-	EXPECT_EQ(with_gaps.whole, 3u);
-	const auto of_nothing = count_segments({{{0, 0}, {0, 0}, {0, 0}}}, {2, false});
-	EXPECT_EQ(of_nothing.pages, 0u);
-	EXPECT_EQ(of_nothing.whole, 0u);
+	EXPECT_EQ(segments_needed(stream, {2, false}), 4u);
+	EXPECT_EQ(segments_needed(stream, {2, true}), 3u);
+	EXPECT_EQ(segments_needed(std::span(stream).subspan(1, 1), {2, false}), 2u);
+	EXPECT_EQ(segments_needed(std::array<MemoryRun, 3>{{{0, 0}, {0, 0}, {0, 0}}}, {2, false}), 0u);
 }
 
 } // namespace

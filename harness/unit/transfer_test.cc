@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/unit/support.hh"
 
+#include <vector>
+
 #include "proto/transfer.hh"
 
 namespace rpcordma::unit {
@@ -14,6 +16,21 @@ constexpr InlineThresholds defaults{1024, 1024};
 // Header sizes, counted by hand: four fixed fields and three list ends make 28 bytes, a Read segment in the list 24, a
 // Write chunk 8 and 16 for each segment, a Reply chunk 4 and 16 for each segment.
 constexpr std::uint32_t bare_header = 28;
+
+/// The number of segments that registering each Extent takes.
+struct SegmentCounts {
+	std::uint32_t pages;
+	std::uint32_t whole;
+	/// Where it is noted which of them is asked for.
+	std::vector<Extent> *asked = nullptr;
+
+	std::uint32_t operator()(Extent extent) const
+	{
+		if (asked)
+			asked->push_back(extent);
+		return extent == Extent::pages ? pages : whole;
+	}
+};
 
 /// One transaction, small both ways until a test says otherwise.
 struct Transaction {
@@ -53,25 +70,21 @@ Terms terms_of(wire::Version version)
 	return {version, {.call = 1024, .reply = 2048}};
 }
 
-/// Whether a Reply of that size fits, as plan_transfer() has it too.
+/// Whether a Reply of that size fits.
 bool reply_fits(wire::Version version, std::uint32_t size)
 {
-	const Stream reply{.head = size};
-	const bool fits = proto::reply_fits_inline(reply, terms_of(version));
-	const auto plan = plan_transfer({.head = 1}, {1, 1}, reply, {1, 1}, terms_of(version), Reduction::allowed);
-	EXPECT_EQ(fits, plan.value().reply == ReplyRoom::inline_message);
-	return fits;
+	const auto plan = plan_transfer({.head = 1}, SegmentCounts{1, 1}, {.head = size}, SegmentCounts{1, 1},
+					terms_of(version), Reduction::allowed);
+	return plan.value().reply == ReplyRoom::inline_message;
 }
 
-/// Whether a Call of that size fits, beside a Reply chunk of so many segments, as plan_transfer() has it too.
+/// Whether a Call of that size fits, beside a Reply chunk of so many segments.
 bool call_fits(wire::Version version, std::uint32_t size, std::uint32_t segments)
 {
-	const Stream call{.head = size};
 	const Stream reply{.head = segments == 0 ? 1u : 4000u};
-	const bool fits = proto::call_fits_inline(call, {0, segments}, terms_of(version));
-	const auto plan = plan_transfer(call, {1, 1}, reply, {0, segments}, terms_of(version), Reduction::allowed);
-	EXPECT_EQ(fits, plan.value().call == CallTransfer::inline_message);
-	return fits;
+	const auto plan = plan_transfer({.head = size}, SegmentCounts{1, 1}, reply, SegmentCounts{0, segments},
+					terms_of(version), Reduction::allowed);
+	return plan.value().call == CallTransfer::inline_message;
 }
 
 TEST(FitsInline, CountsTheHeader)
@@ -92,13 +105,39 @@ TEST(FitsInline, CountsWhatTheCallOffersItsReply)
 	EXPECT_FALSE(call_fits(wire::Version::one, 1024 - header + 1, 2));
 }
 
-TEST(FitsInline, IsFalseForACall_ThatTheLargerOfTwoOffersWouldNotFitBeside)
+/// Which segments plan_transfer() has counted.
+struct Counted {
+	std::vector<Extent> call;
+	std::vector<Extent> reply;
+};
+
+Counted counted_for(const Stream &call, const Stream &reply)
 {
-	const Stream call{.head = 1024 - 28 - 8 - 16};
-	EXPECT_FALSE(proto::call_fits_inline(call, {1, 5}, terms_of(wire::Version::one)));
-	const auto plan = plan_transfer(call, {1, 1}, item(100, 4096, 4), {1, 5}, terms_of(wire::Version::one),
-					Reduction::allowed);
-	EXPECT_EQ(plan.value().call, CallTransfer::inline_message);
+	Counted counted;
+	EXPECT_TRUE(plan_transfer(call, SegmentCounts{1, 1, &counted.call}, reply, SegmentCounts{1, 1, &counted.reply},
+				  {wire::Version::one, defaults}, Reduction::allowed));
+	return counted;
+}
+
+TEST(Segments, AreNotCounted_WhereAllIsInline)
+{
+	const Counted counted = counted_for(item(100, 200, 4), item(100, 200, 4));
+	EXPECT_TRUE(counted.call.empty());
+	EXPECT_TRUE(counted.reply.empty());
+}
+
+TEST(Segments, AreCountedOfThePagesAlone_WhereTheseAreReduced)
+{
+	const Counted counted = counted_for(item(100, 4096, 4), item(100, 4096, 4));
+	EXPECT_EQ(counted.call, std::vector{Extent::pages});
+	EXPECT_EQ(counted.reply, std::vector{Extent::pages});
+}
+
+TEST(Segments, AreCountedOfTheWhole_WhereNothingIsReduced)
+{
+	const Counted counted = counted_for({.head = 4000}, {.head = 4000});
+	EXPECT_EQ(counted.call, std::vector{Extent::whole});
+	EXPECT_EQ(counted.reply, std::vector{Extent::whole});
 }
 
 TEST(Stream, AsConstructed_IsEmpty)
@@ -109,9 +148,6 @@ TEST(Stream, AsConstructed_IsEmpty)
 	EXPECT_EQ(stream.tail, 0u);
 	EXPECT_FALSE(stream.pages_are_ddp_eligible);
 	EXPECT_EQ(stream.size(), 0u);
-	const SegmentCounts counts;
-	EXPECT_EQ(counts.pages, 0u);
-	EXPECT_EQ(counts.whole, 0u);
 }
 
 TEST(Stream, Size_IsTheSumAndDoesNotOverflow)
@@ -424,7 +460,8 @@ TEST(Plan_OfAnything, IsTotalAndKeepsItsPromises)
 					for (const std::uint32_t threshold : sizes) {
 						const Stream stream = item(head, pages, tail);
 						const auto plan =
-							plan_transfer(stream, {count, count}, stream, {count, count},
+							plan_transfer(stream, SegmentCounts{count, count}, stream,
+								      SegmentCounts{count, count},
 								      {wire::Version::one, {threshold, threshold}},
 								      Reduction::allowed);
 						if (!plan)

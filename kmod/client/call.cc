@@ -46,24 +46,22 @@ class OutgoingCall {
 		const std::uint32_t segments = plan_.read_segments + plan_.room_segments;
 		/* A registration, an invalidation for each, and the Send. */
 		const std::uint32_t requests = 2 * segments + 1;
-		verbs::Registrations taken;
-		if (segments != 0 && !endpoint_.registrations().take(segments, taken))
+		if (segments != 0 && !request_.advertised.take(endpoint_.registrations(), segments))
 			return held("registrations", Sent::no_room);
 		/* What a Call holds here until its Reply comes must not be in the way of what the responder wants before. */
 		verbs::SendBuffer *const buffer =
 			endpoint_.sends().begin(requests, kernel::GFP_ATTEMPT, reverse_credits);
 		if (!buffer) {
-			endpoint_.registrations().put_back(taken);
+			request_.advertised.put_back(endpoint_.registrations());
 			return held("send queue", Sent::no_room);
 		}
 		request_.rqst = rqst_;
 		verbs::Chain chain;
 		request_.withdraw_offer();
-		const verbs::Mapped mapped = segments != 0 ? advertise(taken, chain) : verbs::Mapped::yes;
+		const verbs::Mapped mapped = segments != 0 ? advertise(chain) : verbs::Mapped::yes;
 		if (mapped != verbs::Mapped::yes) {
 			endpoint_.sends().abandon(*buffer, requests);
-			endpoint_.registrations().put_back(taken);
-			request_.advertised.take_back(endpoint_.registrations());
+			request_.advertised.put_back(endpoint_.registrations());
 			/* A Call of the responder's may wait for the room that this gives back. */
 			transport_.room();
 			return mapped == verbs::Mapped::not_now ? held("mapping", Sent::no_memory) :
@@ -122,17 +120,14 @@ class OutgoingCall {
 		terms_ = transport_.negotiator().terms(endpoint_.agreement());
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst_);
 		const xdr_buf &reply = field::rpc_rqst::rq_rcv_buf(rqst_);
-		const proto::Stream call_stream = stream_of(call, kernel::XDRBUF_WRITE);
-		const proto::Stream reply_stream = stream_of(reply, kernel::XDRBUF_READ);
-		const proto::RegistrationLimits limits = endpoint_.registrations().limits();
-		proto::SegmentCounts reply_segments;
-		if (!proto::reply_fits_inline(reply_stream, terms_))
-			reply_segments = Runs(reply).segments(limits);
-		proto::SegmentCounts call_segments;
-		if (!proto::call_fits_inline(call_stream, reply_segments, terms_))
-			call_segments = Runs(call).segments(limits);
-		const auto plan = proto::plan_transfer(call_stream, call_segments, reply_stream, reply_segments, terms_,
-						       reduction_for(rqst_));
+		const auto segments_in = [this](const xdr_buf &buffer) {
+			return [this, &buffer](proto::Extent extent) {
+				return segments_of(buffer, extent, endpoint_.registrations().limits());
+			};
+		};
+		const auto plan = proto::plan_transfer(stream_of(call, kernel::XDRBUF_WRITE), segments_in(call),
+						       stream_of(reply, kernel::XDRBUF_READ), segments_in(reply),
+						       terms_, reduction_for(rqst_));
 		if (!plan)
 			return impossible(name_of(plan.error()));
 		plan_ = *plan;
@@ -146,10 +141,10 @@ class OutgoingCall {
 		return std::nullopt;
 	}
 
-	[[nodiscard]] verbs::Mapped advertise(verbs::Registrations &taken, verbs::Chain &chain) const
+	[[nodiscard]] verbs::Mapped advertise(verbs::Chain &chain) const
 	{
 		return request_.advertise(field::rpc_rqst::rq_snd_buf(rqst_), field::rpc_rqst::rq_rcv_buf(rqst_), plan_,
-					  endpoint_.registrations().limits(), taken, chain);
+					  endpoint_.registrations().limits(), chain);
 	}
 
 	/* Writes the header and what of the Payload stream follows it; returns the size of both. */
@@ -173,7 +168,9 @@ class OutgoingCall {
 			const auto head = static_cast<std::uint32_t>(field::xdr_buf::head_length(&call));
 			const auto *const tail = static_cast<const std::byte *>(field::xdr_buf::tail(&call));
 			__builtin_memcpy(payload, field::xdr_buf::head(&call), head);
-			__builtin_memcpy(payload + head, tail + plan_.tail_skip, plan_.inline_size - head);
+			/* Mostly there is nothing behind the pages. */
+			if (plan_.inline_size != head)
+				__builtin_memcpy(payload + head, tail + plan_.tail_skip, plan_.inline_size - head);
 			break;
 		}
 		case CallTransfer::position_zero:

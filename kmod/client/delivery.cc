@@ -106,6 +106,7 @@ void deliver(Transport &transport, Request &request) noexcept
 		refused(transport, xid_of(rqst), name_of(taken.error()));
 		transport.outstanding().await_another(request);
 		let_go(transport, rqst, buffer);
+		transport.room();
 		return transport.keep_receives();
 	}
 	transport.endpoint().receives().give_back(buffer);

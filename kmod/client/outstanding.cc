@@ -358,15 +358,16 @@ bool Outstanding::withdraw(Request &request) noexcept
 	if (invalidate(request))
 		return true;
 	memory_is_back(request);
+	owner_.room();
 	return false;
 }
 
 /* The peer has invalidated all, and nobody waits for that. Under the lock: sweep(), and with it the end of the connection, may
- * come at any time. */
+ * come at any time. The caller sees to it that room() is called. */
 void Outstanding::memory_is_back(Request &request) noexcept
 {
 	trace_invalidated(owner_, request, "requester");
-	request.advertised.take_back(owner_.endpoint().registrations());
+	request.advertised.put_back(owner_.endpoint().registrations());
 	advertising_.remove(request);
 	progress_of(request).memory = Memory::none;
 }

@@ -74,13 +74,12 @@ kernel::Block Request::take_large_buffer() noexcept
 }
 
 verbs::Mapped Request::advertise(const xdr_buf &call, const xdr_buf &reply, const proto::Plan &plan,
-				 proto::RegistrationLimits limits, verbs::Registrations &taken,
-				 verbs::Chain &chain) noexcept
+				 proto::RegistrationLimits limits, verbs::Chain &chain) noexcept
 {
 	const auto add = [&](const xdr_buf &buffer, bool is_reduced, verbs::Access access, auto offer) {
 		const auto add_part = [&](std::span<const verbs::Run> runs, std::span<const proto::MemoryRun> shapes) {
-			return advertised.add(verbs::PageCursor(runs), proto::Segmenter(shapes, limits), access, taken,
-					      chain, offer);
+			return advertised.add(verbs::PageCursor(runs), proto::Segmenter(shapes, limits), access, chain,
+					      offer);
 		};
 		if (is_reduced) {
 			const verbs::Run pages = pages_of(buffer);

@@ -40,11 +40,11 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 	/* Its buffers, where they are large: those are not kept for the next RPC. */
 	[[nodiscard]] kernel::Block take_large_buffer() noexcept;
 
-	/* Registers what the plan has travel by chunks, with registrations of `taken`, and appends the work requests to
-	 * `chain`. Nothing is offered before. Where the result is not yes, `advertised` is to be taken back. Context: the send lock. */
+	/* Registers what the plan has travel by chunks, with registrations that `advertised` has taken, and appends the work
+	 * requests to `chain`. Nothing is offered before. Where the result is not yes, `advertised` is to be put back.
+	 * Context: the send lock. */
 	[[nodiscard]] verbs::Mapped advertise(const xdr_buf &call, const xdr_buf &reply, const proto::Plan &plan,
-					      proto::RegistrationLimits limits, verbs::Registrations &taken,
-					      verbs::Chain &chain) noexcept;
+					      proto::RegistrationLimits limits, verbs::Chain &chain) noexcept;
 	/* What a Reply may refer to. */
 	[[nodiscard]] const proto::Offer &offer() const noexcept { return offer_; }
 	/* Nothing is offered any more. */

@@ -41,10 +41,6 @@ class Runs {
 	{
 	}
 
-	[[nodiscard]] proto::SegmentCounts segments(proto::RegistrationLimits limits) const noexcept
-	{
-		return proto::count_segments(shapes_, limits);
-	}
 	[[nodiscard]] std::span<const verbs::Run> runs() const noexcept { return runs_; }
 	[[nodiscard]] std::span<const proto::MemoryRun> shapes() const noexcept { return shapes_; }
 
@@ -52,5 +48,15 @@ class Runs {
 	const std::array<verbs::Run, 3> runs_;
 	const std::array<proto::MemoryRun, 3> shapes_;
 };
+
+/* The number of segments that registering that much of an xdr_buf takes. */
+[[nodiscard]] inline std::uint32_t segments_of(const xdr_buf &buffer, proto::Extent extent,
+					       proto::RegistrationLimits limits) noexcept
+{
+	if (extent == proto::Extent::whole)
+		return proto::segments_needed(Runs(buffer).shapes(), limits);
+	const verbs::Run pages = pages_of(buffer);
+	return proto::segments_needed(std::span(&pages.shape, 1), limits);
+}
 
 } // namespace rpcordma::client

@@ -32,6 +32,12 @@ template <typename T> class List {
 	[[nodiscard]] std::uint32_t size() const noexcept { return size_; }
 	/* The first element, or null. */
 	[[nodiscard]] T *front() noexcept { return empty() ? nullptr : static_cast<T *>(head_.next_); }
+	/* The one behind `element`, which is on this list; or null. */
+	[[nodiscard]] T *behind(T &element) noexcept
+	{
+		ListNode<T> &node = element;
+		return node.next_ == &head_ ? nullptr : static_cast<T *>(node.next_);
+	}
 	void push_back(T &element) noexcept { link(element, *head_.previous_); }
 	void push_front(T &element) noexcept { link(element, head_); }
 	/* Takes the first element off, or null. */

@@ -63,6 +63,12 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
 		return received_of(*fixed, *plain, {});
 	const wire::Reader behind_fixed = reader;
+	if (is_msg(*fixed)) {
+		const auto msg = wire::decode_msg(*fixed, reader);
+		if (!msg)
+			return undecodable(*fixed, behind_fixed, msg.error());
+		return received_of(*fixed, {msg->payload, msg->direction}, msg->chunks);
+	}
 	const auto body = wire::decode_body(*fixed, reader);
 	if (!body)
 		return undecodable(*fixed, behind_fixed, body.error());
@@ -73,8 +79,6 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 	if (std::holds_alternative<wire::OptionError>(*body))
 		return Dropped::option_error;
 
-	if (const auto *msg = std::get_if<wire::Msg>(&*body))
-		return received_of(*fixed, {msg->payload, msg->direction}, msg->chunks);
 	if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body); nomsg && direction_of(*nomsg) == Direction::call)
 		return Call{fixed->xid, fixed->credits, nomsg->chunks, true, {}, wire::Version{fixed->version}};
 	if (const auto *optional = std::get_if<wire::Optional>(&*body)) {

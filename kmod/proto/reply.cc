@@ -69,6 +69,9 @@ struct Brought {
 
 Judged<Brought> judge_chunks(const wire::Chunks &chunks, const Offer &offer) noexcept
 {
+	/* As most have it. */
+	if (!chunks.any())
+		return Brought{};
 	if (!chunks.reads.empty())
 		return std::unexpected(ReplyError::read_list);
 	const std::uint32_t by_write_chunk = TRY(judge_write_list(chunks.writes, offer.write_chunk));

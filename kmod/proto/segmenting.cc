@@ -79,14 +79,4 @@ std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimit
 	return segments;
 }
 
-SegmentCounts count_segments(const std::array<MemoryRun, 3> &head_pages_tail, RegistrationLimits limits) noexcept
-{
-	const auto &[head, pages, tail] = head_pages_tail;
-	if (limits.gaps)
-		return {.pages = segments_needed(std::span(&pages, 1), limits),
-			.whole = segments_needed(head_pages_tail, limits)};
-	const std::uint32_t of_pages = segments_of(pages, limits);
-	return {.pages = of_pages, .whole = segments_of(head, limits) + of_pages + segments_of(tail, limits)};
-}
-
 } // namespace rpcordma::proto

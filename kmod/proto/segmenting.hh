@@ -57,9 +57,26 @@ class Segmenter {
 
 	/// The next piece; none when all is covered. Its length always fits: a piece ends before a run that would make
 	/// it longer than 32 bits can say.
-	[[nodiscard]] std::optional<Piece> next() noexcept { return runs_.empty() ? std::nullopt : next_of_rest(); }
+	[[nodiscard]] std::optional<Piece> next() noexcept
+	{
+		if (runs_.empty())
+			return std::nullopt;
+		return is_one_piece() ? whole_run() : next_of_rest();
+	}
 
     private:
+	/// Whether the next piece is all of the first of runs_, as it mostly is.
+	[[nodiscard]] bool is_one_piece() const noexcept
+	{
+		const std::uint32_t pages = runs_.front().pages();
+		return !limits_.gaps && pages_done_ == 0 && pages != 0 && pages <= limits_.pages;
+	}
+	[[nodiscard]] Piece whole_run() noexcept
+	{
+		const MemoryRun &run = runs_.front();
+		runs_ = runs_.subspan(1);
+		return {run.pages(), run.length};
+	}
 	[[nodiscard]] std::optional<Piece> next_of_rest() noexcept;
 	/// What is left of the first of runs_, up to `most` pages.
 	[[nodiscard]] inline Piece front(std::uint32_t most) const noexcept;
@@ -74,9 +91,5 @@ class Segmenter {
 
 /// The number of pieces that a Segmenter yields.
 [[nodiscard]] std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept;
-
-/// The same of a stream's pages, and of the whole stream.
-[[nodiscard]] SegmentCounts count_segments(const std::array<MemoryRun, 3> &head_pages_tail,
-					   RegistrationLimits limits) noexcept;
 
 } // namespace rpcordma::proto

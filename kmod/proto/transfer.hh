@@ -2,6 +2,7 @@
 /// How a Call travels, and what room its Reply is given (RFC 8166, 3.5).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <utility>
@@ -21,11 +22,8 @@ struct Stream {
 	[[nodiscard]] constexpr std::uint64_t size() const noexcept { return std::uint64_t{head} + pages + tail; }
 };
 
-/// The number of segments that registering takes: of the pages alone, and of the whole stream.
-struct SegmentCounts {
-	std::uint32_t pages = 0;
-	std::uint32_t whole = 0;
-};
+/// What of a stream is registered: its pages alone, or all of it.
+enum class Extent : std::uint8_t { pages, whole };
 
 /// The inline thresholds of one direction pair, in bytes: what the largest Call and the largest Reply may be, header
 /// included (RFC 8166, 3.3.2).
@@ -107,28 +105,33 @@ enum class PlanError : std::uint8_t {
 	return names[std::to_underlying(error)];
 }
 
-/// Whether the Reply takes no chunk, however large it becomes: then plan_transfer() asks for no segments of it.
-[[nodiscard]] constexpr bool reply_fits_inline(const Stream &reply, const Terms &terms) noexcept
-{
-	return wire::header_size(terms.version, 0, 0, 0) + reply.size() <= terms.thresholds.reply;
-}
+/// The chunk that a Call offers its Reply. The Reply's header carries it back, so that its size is known beforehand.
+struct OfferedRoom {
+	ReplyRoom kind;
+	/// Zero where there is no chunk.
+	std::uint32_t segments;
 
-/// Whether the Call takes no Read chunk, whichever of its chunks the Reply is offered: then plan_transfer() asks for no
-/// segments of the Call. It may take none where this is false too.
-[[nodiscard]] constexpr bool call_fits_inline(const Stream &call, SegmentCounts reply_segments,
-					      const Terms &terms) noexcept
-{
-	return wire::header_size(terms.version, 0, reply_segments.pages, reply_segments.whole) + call.size() <=
-	       terms.thresholds.call;
-}
+	/// The size in bytes of the Call's header, with so many segments in its Read chunk; or of the Reply's, with none.
+	[[nodiscard]] constexpr std::uint64_t header_size(wire::Version version, std::uint32_t reads) const noexcept
+	{
+		return wire::header_size(version, reads, kind == ReplyRoom::write_chunk ? segments : 0,
+					 kind == ReplyRoom::reply_chunk ? segments : 0);
+	}
+};
+
+/// Chooses that chunk. `segments` is as in plan_transfer().
+template <typename Segments>
+[[nodiscard]] constexpr OfferedRoom choose_reply_room(const Stream &reply, const Segments &segments, const Terms &terms,
+						      Reduction reduction) noexcept;
 
 /// Chooses the transfers of one transaction. Inline is preferred, then reduction, then a long message; the header's
 /// exact size for the segments at hand is taken into account.
-/// `reply` says the largest Reply that can come. The numbers of segments of what fits inline may be left zero: see
-/// reply_fits_inline() and call_fits_inline().
-[[nodiscard]] std::expected<Plan, PlanError> plan_transfer(const Stream &call, SegmentCounts call_segments,
-							   const Stream &reply, SegmentCounts reply_segments,
-							   const Terms &terms, Reduction reduction) noexcept;
+/// `reply` says the largest Reply that can come. `call_segments` and `reply_segments` are called with an Extent and say how many
+/// segments registering that takes; only for what may be registered, because counting is work.
+template <typename CallSegments, typename ReplySegments>
+[[nodiscard]] constexpr std::expected<Plan, PlanError>
+plan_transfer(const Stream &call, const CallSegments &call_segments, const Stream &reply,
+	      const ReplySegments &reply_segments, const Terms &terms, Reduction reduction) noexcept;
 
 /// Where the bytes of a Reply go in the room that the upper layer gave for it, in bytes.
 struct Placement {
@@ -169,5 +172,75 @@ enum class PlacementError : std::uint8_t {
 /// then the item follows what there is.
 [[nodiscard]] std::expected<Placement, PlacementError> place_reply(const Stream &room, std::uint32_t inline_size,
 								   std::uint32_t written) noexcept;
+
+// Templates for what counts segments.
+
+/// Whether the pages may leave the Payload stream.
+[[nodiscard]] constexpr bool may_be_reduced(const Stream &stream, Reduction reduction) noexcept
+{
+	return reduction == Reduction::allowed && stream.pages_are_ddp_eligible;
+}
+
+/// A Read chunk's Position is a multiple of four (RFC 8166, 3.4.5), and not zero, which has a meaning of its own.
+[[nodiscard]] constexpr bool is_read_chunk_position(std::uint32_t position) noexcept
+{
+	return position != 0 && position % wire::xdr_unit == 0;
+}
+
+template <typename Segments>
+constexpr OfferedRoom choose_reply_room(const Stream &reply, const Segments &segments, const Terms &terms,
+					Reduction reduction) noexcept
+{
+	const std::uint32_t threshold = terms.thresholds.reply;
+	if (wire::header_size(terms.version, 0, 0, 0) + reply.size() <= threshold)
+		return {ReplyRoom::inline_message, 0};
+	if (may_be_reduced(reply, reduction)) {
+		const OfferedRoom room{ReplyRoom::write_chunk, segments(Extent::pages)};
+		// The tail is counted whole: the padding of an item whose length is not known yet might be none.
+		const std::uint64_t reduced = std::uint64_t{reply.head} + reply.tail;
+		if (room.segments != 0 && room.header_size(terms.version, 0) + reduced <= threshold)
+			return room;
+	}
+	return {ReplyRoom::reply_chunk, segments(Extent::whole)};
+}
+
+template <typename CallSegments, typename ReplySegments>
+constexpr std::expected<Plan, PlanError> plan_transfer(const Stream &call, const CallSegments &call_segments,
+						       const Stream &reply, const ReplySegments &reply_segments,
+						       const Terms &terms, Reduction reduction) noexcept
+{
+	const std::uint32_t threshold = terms.thresholds.call;
+	const OfferedRoom room = choose_reply_room(reply, reply_segments, terms, reduction);
+	const auto plan = [&](CallTransfer transfer, std::uint32_t reads, std::uint64_t header, std::uint32_t tail_skip,
+			      std::uint64_t inline_size) {
+		return Plan{.call = transfer,
+			    .reply = room.kind,
+			    .header_size = static_cast<std::uint32_t>(header),
+			    .tail_skip = tail_skip,
+			    .inline_size = static_cast<std::uint32_t>(inline_size),
+			    .read_segments = reads,
+			    .room_segments = room.segments};
+	};
+
+	const std::uint64_t inline_header = room.header_size(terms.version, 0);
+	if (inline_header + call.size() <= threshold)
+		return plan(CallTransfer::inline_message, 0, inline_header, 0, call.size());
+
+	if (may_be_reduced(call, reduction) && is_read_chunk_position(call.head)) {
+		const std::uint32_t reads = call_segments(Extent::pages);
+		const std::uint64_t header = room.header_size(terms.version, reads);
+		// A reduced item takes its roundup padding with it (RFC 8166, 3.4.4.4).
+		const std::uint32_t tail_skip = std::min(wire::roundup_padding(call.pages), call.tail);
+		const std::uint64_t reduced = std::uint64_t{call.head} + call.tail - tail_skip;
+		if (reads != 0 && header + reduced <= threshold)
+			return plan(CallTransfer::read_chunk, reads, header, tail_skip, reduced);
+	}
+
+	const std::uint32_t reads = call_segments(Extent::whole);
+	const std::uint64_t header = room.header_size(terms.version, reads);
+	if (header <= threshold)
+		return plan(CallTransfer::position_zero, reads, header, 0, 0);
+	return std::unexpected(PlanError::header_too_large);
+}
 
 } // namespace rpcordma::proto

@@ -19,37 +19,26 @@ OfferedCall::OfferedCall(ReverseRequester &owner, wire::Xid its_xid) noexcept
 {
 }
 
-kernel::Owned<OfferedCall> OfferedCall::make(ReverseRequester &owner, wire::Xid xid, const proto::ReversePlan &plan,
-					     rpc_rqst *rqst, verbs::RegistrationPool &pool, verbs::Registrations &taken,
-					     verbs::Chain &chain) noexcept
-{
-	kernel::Owned<OfferedCall> call(new (kernel::GFP_ATTEMPT) OfferedCall(owner, xid));
-	if (!call || call->offer(plan, rqst, pool.limits(), taken, chain))
-		return call;
-	call->advertised.take_back(pool);
-	return {};
-}
-
 bool OfferedCall::offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
-			verbs::Registrations &taken, verbs::Chain &chain) noexcept
+			verbs::Chain &chain) noexcept
 {
 	if (plan.is_long) {
 		const xdr_buf &call = field::rpc_rqst::rq_snd_buf(rqst);
 		call_ = kernel::Block(field::xdr_buf::len(&call), kernel::GFP_ATTEMPT);
 		if (!call_ || read_bytes_from_xdr_buf(&call, 0, call_.data(), call_.size()) != 0 ||
-		    !advertise(call_, verbs::Access::read, limits, taken, chain, read_.target))
+		    !advertise(call_, verbs::Access::read, limits, chain, read_.target))
 			return false;
 	}
 	if (plan.has_reply_chunk) {
 		reply_ = kernel::Block(field::rpc_rqst::rq_rcvsize(rqst), kernel::GFP_ATTEMPT);
-		if (!reply_ || !advertise(reply_, verbs::Access::write, limits, taken, chain, room_))
+		if (!reply_ || !advertise(reply_, verbs::Access::write, limits, chain, room_))
 			return false;
 	}
 	return true;
 }
 
 bool OfferedCall::advertise(const kernel::Block &block, verbs::Access access, proto::RegistrationLimits limits,
-			    verbs::Registrations &taken, verbs::Chain &chain, wire::Segment &to) noexcept
+			    verbs::Chain &chain, wire::Segment &to) noexcept
 {
 	const std::array<verbs::Run, 1> run{
 		verbs::Run::of_bytes(block.data(), static_cast<std::uint32_t>(block.size()))};
@@ -58,7 +47,7 @@ bool OfferedCall::advertise(const kernel::Block &block, verbs::Access access, pr
 	if (shape.front().pages() > limits.pages)
 		return false;
 	const auto offer = [&to](const wire::Segment &segment) { to = segment; };
-	return advertised.add(verbs::PageCursor(run), proto::Segmenter(shape, limits), access, taken, chain, offer) ==
+	return advertised.add(verbs::PageCursor(run), proto::Segmenter(shape, limits), access, chain, offer) ==
 	       verbs::Mapped::yes;
 }
 

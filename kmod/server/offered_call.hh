@@ -16,14 +16,14 @@ class ReverseRequester;
 /* Its memory is its own, so that sunrpc may give the RPC up at any time. Owned by the ReverseRequester. */
 class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCall>, public verbs::Signal {
     public:
-	/* Makes memory for what the plan has travel by chunks, fills it, and appends its registration to the chain. `taken`
-	 * has a registration of `pool` for each.
-	 * Return: null where there is no memory, or where it is more than a registration covers. Then the chain is not to be
-	 * posted, and what is left in `taken` is the caller's. */
-	[[nodiscard]] static kernel::Owned<OfferedCall> make(ReverseRequester &owner, wire::Xid xid,
-							     const proto::ReversePlan &plan, rpc_rqst *rqst,
-							     verbs::RegistrationPool &pool, verbs::Registrations &taken,
-							     verbs::Chain &chain) noexcept;
+	OfferedCall(ReverseRequester &owner, wire::Xid xid) noexcept;
+
+	/* Makes memory for what the plan has travel by chunks, fills it, and appends its registration to the chain, for which
+	 * `advertised` has a registration each.
+	 * Return: false where there is no memory, or where it is more than a registration covers: the chain is not to be posted,
+	 * and `advertised` is to be put back. */
+	[[nodiscard]] bool offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
+				 verbs::Chain &chain) noexcept;
 
 	[[nodiscard]] wire::ChunksToSend chunks() const noexcept
 	{
@@ -45,12 +45,8 @@ class OfferedCall final : public kernel::Heap, public kernel::ListNode<OfferedCa
 	std::uint32_t credits = 0;
 
     private:
-	OfferedCall(ReverseRequester &owner, wire::Xid xid) noexcept;
-	/* False: the memory is to be taken back. */
-	[[nodiscard]] bool offer(const proto::ReversePlan &plan, rpc_rqst *rqst, proto::RegistrationLimits limits,
-				 verbs::Registrations &taken, verbs::Chain &chain) noexcept;
 	[[nodiscard]] bool advertise(const kernel::Block &block, verbs::Access access, proto::RegistrationLimits limits,
-				     verbs::Registrations &taken, verbs::Chain &chain, wire::Segment &to) noexcept;
+				     verbs::Chain &chain, wire::Segment &to) noexcept;
 	[[nodiscard]] wire::SegmentArray room() const noexcept { return {&room_, reply_ ? 1u : 0u}; }
 
 	Counted counted_{live_objects.offered_calls};

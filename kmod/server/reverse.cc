@@ -140,31 +140,36 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	if (registrations != 0)
 		endpoint.sends().end_slow_start();
 	const std::uint32_t seen = room_events_.load_acquire();
-	verbs::Registrations taken;
-	/* Those of Calls that nobody answers come back with the end of the connection only. */
-	if (!endpoint.registrations().take(registrations, taken))
-		return some_return ? wait_for_room(xprt, seen) : -kernel::EMSGSIZE;
+	kernel::Owned<OfferedCall> offered;
+	if (registrations != 0) {
+		offered.reset(new (kernel::GFP_ATTEMPT) OfferedCall(*this, xid));
+		if (!offered)
+			return -kernel::ENOBUFS;
+		/* Those of Calls that nobody answers come back with the end of the connection only. */
+		if (!offered->advertised.take(endpoint.registrations(), registrations))
+			return some_return ? wait_for_room(xprt, seen) : -kernel::EMSGSIZE;
+	}
+	const auto put_back_registrations = [&] {
+		if (offered)
+			offered->advertised.put_back(endpoint.registrations());
+	};
 	if (connection_.postings().is_crowded() || !endpoint.sends().reserve(requests)) {
-		endpoint.registrations().put_back(taken);
+		put_back_registrations();
 		return wait_for_room(xprt, seen);
 	}
 	verbs::SendBuffer *const buffer = endpoint.sends().take(kernel::GFP_ATTEMPT);
 	if (!buffer) {
 		endpoint.sends().release(requests);
-		endpoint.registrations().put_back(taken);
+		put_back_registrations();
 		connection_.postings().room();
 		return -kernel::ENOBUFS;
 	}
-	kernel::Owned<OfferedCall> offered;
 	verbs::Chain chain;
-	if (registrations != 0) {
-		offered = OfferedCall::make(*this, xid, *plan, rqst, endpoint.registrations(), taken, chain);
-		if (!offered) {
-			endpoint.registrations().put_back(taken);
-			endpoint.sends().abandon(*buffer, requests);
-			connection_.postings().room();
-			return -kernel::ENOBUFS;
-		}
+	if (offered && !offered->offer(*plan, rqst, endpoint.registrations().limits(), chain)) {
+		put_back_registrations();
+		endpoint.sends().abandon(*buffer, requests);
+		connection_.postings().room();
+		return -kernel::ENOBUFS;
 	}
 	const std::uint32_t message_size = fill(*plan, version, rqst, offered.get(), buffer->bytes());
 	field::rpc_rqst::rq_xtime(rqst) = ktime_get();

@@ -35,8 +35,19 @@ std::optional<std::uint32_t> Advertised::invalidate(SendQueue &queue, Signal &si
 
 void Advertised::take_back(RegistrationPool &pool) noexcept
 {
-	registrations_.for_each([](Registration &registration) { registration.unmap(); });
+	unmap();
 	pool.give_back(registrations_);
+}
+
+void Advertised::put_back(RegistrationPool &pool) noexcept
+{
+	unmap();
+	pool.put_back(registrations_);
+}
+
+void Advertised::unmap() noexcept
+{
+	registrations_.for_each([](Registration &registration) { registration.unmap(); });
 }
 
 } // namespace rpcordma::verbs

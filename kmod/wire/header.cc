@@ -50,14 +50,19 @@ Result<VersionError> VersionError::decode(Reader &reader) noexcept
 	return VersionError{low, high};
 }
 
-Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept
+Result<Msg> decode_msg(const FixedFields &fixed, Reader &reader) noexcept
 {
+	std::optional<Direction> direction;
+	if (fixed.version == RPCRDMA_V2)
+		direction = TRY(v2::decode_direction(reader));
 	const Chunks chunks = TRY(Chunks::decode(reader));
 	return Msg{chunks, reader.rest(), direction};
 }
 
 Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept
 {
+	if (is_msg(fixed))
+		return TRY(decode_msg(fixed, reader));
 	switch (fixed.version) {
 	case RPCRDMA_V1:
 		return v1::decode_body(fixed.type, reader);

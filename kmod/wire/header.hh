@@ -117,8 +117,16 @@ struct PlainMsg {
 /// fixed fields.
 [[nodiscard]] std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader) noexcept;
 
-/// Decodes RDMA_MSG from its chunk lists on. Errors: truncated, bad_discriminator, bad_count.
-[[nodiscard]] Result<Body> decode_msg(Reader &reader, std::optional<Direction> direction) noexcept;
+/// Whether it is an RDMA_MSG of a version that there is a codec for. Its type is the same in all of them.
+[[nodiscard]] constexpr bool is_msg(const FixedFields &fixed) noexcept
+{
+	static_assert(RPCRDMA_V1_MSG == RPCRDMA_V2_MSG);
+	return fixed.type == RPCRDMA_V1_MSG && is_spoken(fixed.version, Version::two);
+}
+
+/// Decodes what follows the fixed fields of an RDMA_MSG: what decode_body() makes of it, without a Body to copy.
+/// Errors: truncated, bad_discriminator, bad_count, bad_direction.
+[[nodiscard]] Result<Msg> decode_msg(const FixedFields &fixed, Reader &reader) noexcept;
 
 /// Decodes a whole received message. Errors: those of FixedFields::decode and decode_body.
 [[nodiscard]] Result<Header> decode(Bytes message) noexcept;
@@ -190,8 +198,7 @@ inline Result<FixedFields> FixedFields::decode(Reader &reader) noexcept
 
 inline std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader) noexcept
 {
-	static_assert(RPCRDMA_V1_MSG == RPCRDMA_V2_MSG);
-	if (fixed.type != RPCRDMA_V1_MSG)
+	if (!is_msg(fixed))
 		return std::nullopt;
 	std::optional<Direction> direction;
 	if (fixed.version == RPCRDMA_V2) {
@@ -200,8 +207,6 @@ inline std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader
 			return std::nullopt;
 		static_assert(RPCRDMA_V2_CALL == 0 && RPCRDMA_V2_REPLY == 1);
 		direction = *word ? Direction::reply : Direction::call;
-	} else if (fixed.version != RPCRDMA_V1) {
-		return std::nullopt;
 	}
 	constexpr std::size_t lists_size = chunks_size(0, 0, 0);
 	const Bytes rest = reader.rest();

@@ -29,8 +29,6 @@ Result<Body> decode_error(Reader &reader) noexcept
 Result<Body> decode_body(std::uint32_t type, Reader &reader) noexcept
 {
 	switch (type) {
-	case RPCRDMA_V1_MSG:
-		return decode_msg(reader, std::nullopt);
 	case RPCRDMA_V1_NOMSG:
 		return NoMsg{TRY(Chunks::decode(reader))};
 	case RPCRDMA_V1_MSGP:

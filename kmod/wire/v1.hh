@@ -6,7 +6,8 @@
 
 namespace rpcordma::wire::v1 {
 
-/// Decodes what follows the fixed fields. Errors: unknown_type, truncated, bad_discriminator, bad_count, unknown_error_code.
+/// Decodes what follows the fixed fields of all but RDMA_MSG.
+/// Errors: unknown_type, truncated, bad_discriminator, bad_count, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(std::uint32_t type, Reader &reader) noexcept;
 /// Errors: no_room.
 [[nodiscard]] Result<void> encode(const Front &front, Writer &writer) noexcept;

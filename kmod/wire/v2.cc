@@ -4,14 +4,6 @@
 namespace rpcordma::wire::v2 {
 namespace {
 
-Result<Direction> decode_direction(Reader &reader) noexcept
-{
-	const Direction direction{TRY(reader.u32())};
-	if (direction != Direction::call && direction != Direction::reply)
-		return std::unexpected(Error::bad_direction);
-	return direction;
-}
-
 Result<Body> decode_error(Reader &reader) noexcept
 {
 	switch (TRY(reader.u32())) {
@@ -39,13 +31,17 @@ Result<Body> decode_optional(Reader &reader) noexcept
 
 } // namespace
 
+Result<Direction> decode_direction(Reader &reader) noexcept
+{
+	const Direction direction{TRY(reader.u32())};
+	if (direction != Direction::call && direction != Direction::reply)
+		return std::unexpected(Error::bad_direction);
+	return direction;
+}
+
 Result<Body> decode_body(std::uint32_t type, Reader &reader) noexcept
 {
 	switch (type) {
-	case RPCRDMA_V2_MSG: {
-		const Direction direction = TRY(decode_direction(reader));
-		return decode_msg(reader, direction);
-	}
 	case RPCRDMA_V2_NOMSG: {
 		const Direction direction = TRY(decode_direction(reader));
 		return NoMsg{TRY(Chunks::decode(reader)), direction};

@@ -8,8 +8,10 @@
 
 namespace rpcordma::wire::v2 {
 
-/// Decodes what follows the fixed fields. Errors: unknown_type, truncated, bad_discriminator, bad_count, bad_direction,
-/// unknown_error_code.
+/// Decodes what stands behind the fixed fields of what carries an RPC message. Errors: truncated, bad_direction.
+[[nodiscard]] Result<Direction> decode_direction(Reader &reader) noexcept;
+/// Decodes what follows the fixed fields of all but RDMA2_MSG. Errors: unknown_type, truncated, bad_discriminator, bad_count,
+/// bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(std::uint32_t type, Reader &reader) noexcept;
 /// Errors: no_room.
 [[nodiscard]] Result<void> encode(const Front &front, Writer &writer) noexcept;

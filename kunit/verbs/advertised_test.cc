@@ -48,13 +48,11 @@ class Rpc final : public QueueUser {
 	{
 		const std::span<const proto::MemoryRun> shape(&run.shape, 1);
 		const u32 count = proto::segments_needed(shape, pool.limits());
-		Registrations taken;
-		EXPECT_TRUE(pool.take(count, taken));
+		EXPECT_TRUE(by.take(pool, count));
 		verbs::Chain chain;
 		const Mapped mapped = by.add(PageCursor({&run, 1}), proto::Segmenter(shape, pool.limits()),
-					     Access::read, taken, chain,
+					     Access::read, chain,
 					     [&](const wire::Segment &one) { segments.push_back(one); });
-		pool.put_back(taken);
 		if (mapped != Mapped::yes)
 			return false;
 		EXPECT_EQ(chain.count, count);
@@ -200,7 +198,8 @@ TEST(Advertised, WithoutMapping_IsTakenBack)
 	rpcordma_fake_fail(fake, RPCORDMA_FAKE_MAP_MR, 2);
 	EXPECT_FALSE(rpc.advertise(Run::of_pages(pages.data(), 100, 4 * page_size)));
 	EXPECT_EQ(rpc.segments.size(), 1u);
-	rpc.advertised.take_back(rpc.pool);
+	rpc.advertised.put_back(rpc.pool);
+	EXPECT_EQ(rpc.told, 0u);
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), rpc.own_mappings);
 	Registrations all;
 	EXPECT_TRUE(rpc.pool.take(4, all));
