@@ -21,6 +21,12 @@ void sleep_is_over(rpc_task *task)
 	Transport::of(field::rpc_task::tk_rqstp(task)).outstanding().woken(task);
 }
 
+/* Whether its Reply is in memory that the peer has written: it is settled when that has been looked at. */
+bool is_long(const Request &request)
+{
+	return std::holds_alternative<proto::LongReply>(*request.verdict);
+}
+
 /* `by` names the one that invalidated what the responder did not. */
 void trace_invalidated(const Transport &transport, Request &request, const char *by)
 {
@@ -158,6 +164,8 @@ Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall
 	request.reply = &buffer;
 	if (progress.memory == Memory::advertised && request.advertised.is_invalidated() && !invalidate(request))
 		memory_is_back(request);
+	if (progress.memory == Memory::none && !is_long(request))
+		settle(request);
 	if (const auto credits = proto::grant_of(message))
 		judgement.grant = is_error(*request.verdict) ? credits_.granted_by_error(*credits) :
 							       credits_.granted(*credits);
@@ -231,14 +239,25 @@ bool Outstanding::free_memory(Request &request, const char *by) noexcept
 		rpc_wake_up_queued_task(sleepers_.get(), progress.sleeper);
 	if (progress.fenced)
 		std::exchange(progress.fenced, nullptr)->complete();
-	return progress.state == State::replied;
+	if (progress.state != State::replied)
+		return false;
+	if (!is_long(request))
+		settle(request);
+	return true;
+}
+
+void Outstanding::settle(Request &request) noexcept
+{
+	progress_of(request).state = State::answered;
+	credits_.give_back();
 }
 
 void Outstanding::answered(Request &request) noexcept
 {
+	if (!is_long(request)) [[likely]]
+		return;
 	kernel::Guard guard(lock_);
-	progress_of(request).state = State::idle;
-	credits_.give_back();
+	settle(request);
 }
 
 void Outstanding::await_another(Request &request) noexcept
@@ -310,7 +329,8 @@ void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	Request::Progress &progress = progress_of(request);
 	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and that
 	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. */
-	if (timed_out && progress.state != State::replied && progress.connection == connection_)
+	const bool has_reply = progress.state == State::replied || progress.state == State::answered;
+	if (timed_out && !has_reply && progress.connection == connection_)
 		owner_.give_up("no reply in time");
 	if (!withdraw(request)) {
 		abandon(request);

@@ -91,7 +91,7 @@ class Outstanding {
 	/* The peer does not reach the Call's memory any more. Context: the completion that the Request is the Signal of; or
 	 * another, if the peer has invalidated all. */
 	void taken_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* The Call has its Reply: the credit comes back. Context: a completion. */
+	/* The Call has its Reply: the credit comes back, if it has not already. Context: a completion. */
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The Call waits for another Reply, and offers it no memory. Context: a completion. */
 	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -110,6 +110,7 @@ class Outstanding {
 	}
 	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void settle(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	/* What is left to do for a Request that was to be put back. */
 	enum class Left : std::uint8_t {

@@ -86,8 +86,10 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 			/* Nobody waits for its reply any more, and its memory is on its way out of the peer's reach. A
 			 * reply is late. */
 			withdrawn,
-			/* A reply has come and is being worked on. */
+			/* A reply has come and is being worked on: its memory is awaited, or it has to be looked at. */
 			replied,
+			/* A reply has come, and has given the credit back. It is delivered, or has been. */
+			answered,
 		};
 		/* Where the memory is that the peer may reach. */
 		enum class Memory : std::uint8_t {

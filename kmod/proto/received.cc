@@ -62,16 +62,15 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
 		return received_of(*fixed, *plain, {});
-	const wire::Reader behind_fixed = reader;
 	if (is_msg(*fixed)) {
 		const auto msg = wire::decode_msg(*fixed, reader);
 		if (!msg)
-			return undecodable(*fixed, behind_fixed, msg.error());
+			return undecodable(*fixed, reader, msg.error());
 		return received_of(*fixed, {msg->payload, msg->direction}, msg->chunks);
 	}
 	const auto body = wire::decode_body(*fixed, reader);
 	if (!body)
-		return undecodable(*fixed, behind_fixed, body.error());
+		return undecodable(*fixed, reader, body.error());
 	if (!is_of_ours && !std::holds_alternative<wire::VersionError>(*body))
 		return Dropped::unsupported_version;
 	if (is_reserved(*body))

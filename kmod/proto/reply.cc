@@ -79,7 +79,8 @@ Judged<Brought> judge_chunks(const wire::Chunks &chunks, const Offer &offer) noe
 	return Brought{by_write_chunk, by_reply_chunk};
 }
 
-Judged<Accepted> accept_msg(const wire::Msg &msg, wire::Xid xid, const Offer &offer) noexcept
+/// For each Reply: one function with what judges its chunks in it.
+[[gnu::flatten]] Judged<Accepted> accept_msg(const wire::Msg &msg, wire::Xid xid, const Offer &offer) noexcept
 {
 	const Brought brought = TRY(judge_chunks(msg.chunks, offer));
 	if (brought.by_reply_chunk != 0)

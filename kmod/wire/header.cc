@@ -50,7 +50,8 @@ Result<VersionError> VersionError::decode(Reader &reader) noexcept
 	return VersionError{low, high};
 }
 
-Result<Msg> decode_msg(const FixedFields &fixed, Reader &reader) noexcept
+// For each message with chunks: one function with the lists' decoders in it.
+[[gnu::flatten]] Result<Msg> decode_msg(const FixedFields &fixed, Reader reader) noexcept
 {
 	std::optional<Direction> direction;
 	if (fixed.version == RPCRDMA_V2)
@@ -59,7 +60,7 @@ Result<Msg> decode_msg(const FixedFields &fixed, Reader &reader) noexcept
 	return Msg{chunks, reader.rest(), direction};
 }
 
-Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept
+Result<Body> decode_body(const FixedFields &fixed, Reader reader) noexcept
 {
 	if (is_msg(fixed))
 		return TRY(decode_msg(fixed, reader));

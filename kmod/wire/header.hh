@@ -101,10 +101,10 @@ struct Header {
 	Body body;
 };
 
-/// Decodes what follows the fixed fields. A version without a codec is unsupported_version, except for the ERR_VERS arm of
+/// Decodes what follows the fixed fields, which `reader` is behind. A version without a codec is unsupported_version, except for the ERR_VERS arm of
 /// RDMA_ERROR, which no version changes (rfc5666bis-04, 5.1.3).
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
-[[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader &reader) noexcept;
+[[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader reader) noexcept;
 
 /// An RDMA_MSG without a chunk, as most messages are: Msg is large to copy, for its chunks.
 struct PlainMsg {
@@ -124,9 +124,10 @@ struct PlainMsg {
 	return fixed.type == RPCRDMA_V1_MSG && is_spoken(fixed.version, Version::two);
 }
 
-/// Decodes what follows the fixed fields of an RDMA_MSG: what decode_body() makes of it, without a Body to copy.
+/// Decodes what follows the fixed fields of an RDMA_MSG: what decode_body() makes of it, without a Body to copy. `reader` is behind
+/// the fixed fields.
 /// Errors: truncated, bad_discriminator, bad_count, bad_direction.
-[[nodiscard]] Result<Msg> decode_msg(const FixedFields &fixed, Reader &reader) noexcept;
+[[nodiscard]] Result<Msg> decode_msg(const FixedFields &fixed, Reader reader) noexcept;
 
 /// Decodes a whole received message. Errors: those of FixedFields::decode and decode_body.
 [[nodiscard]] Result<Header> decode(Bytes message) noexcept;
