@@ -20,6 +20,10 @@ cxx-dialect += -fno-gnu-unique -fno-reorder-blocks-and-partition \
 	       --param=max-inline-insns-single=200 --param=inline-min-speedup=15
 endif
 
+# Most kernels have functions that spin_lock() and spin_unlock() are: C++ calls these, without one of ours around them.
+spin-locks-are-functions := $(if $(CONFIG_SMP),$(if $(CONFIG_PREEMPT_RT)$(CONFIG_INLINE_SPIN_LOCK),,$(CONFIG_UNINLINE_SPIN_UNLOCK)))
+cxx-dialect += $(if $(spin-locks-are-functions),-DRPCORDMA_SPIN_LOCK=_raw_spin_lock -DRPCORDMA_SPIN_UNLOCK=_raw_spin_unlock)
+
 # GCC for arm64 would call functions of libgcc for atomic operations, which the kernel does not have.
 cxx-dialect += $(if $(CONFIG_ARM64),-mno-outline-atomics)
 

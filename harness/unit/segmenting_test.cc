@@ -26,6 +26,9 @@ Pieces divide(std::span<const MemoryRun> runs, RegistrationLimits limits)
 		pieces.emplace_back(piece->pages, piece->length);
 	EXPECT_FALSE(segmenter.next());
 	EXPECT_EQ(segments_needed(runs, limits), pieces.size());
+	if (runs.size() == 1) {
+		EXPECT_EQ(segments_needed(runs.front(), limits), pieces.size());
+	}
 	return pieces;
 }
 

@@ -67,7 +67,7 @@ class OutgoingCall {
 			return mapped == verbs::Mapped::not_now ? held("mapping", Sent::no_memory) :
 								  impossible("mapping");
 		}
-		if (rpcordma_traces_segments())
+		if (rpcordma_traces())
 			trace_advertised();
 		const std::uint32_t size = fill(buffer->bytes());
 		transport_.negotiator().sent(xid_of(rqst_), buffer->bytes().first(size));

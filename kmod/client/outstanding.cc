@@ -30,7 +30,7 @@ bool is_long(const Request &request)
 /* `by` names the one that invalidated what the responder did not. */
 void trace_invalidated(const Transport &transport, Request &request, const char *by)
 {
-	if (!rpcordma_traces_segments())
+	if (!rpcordma_traces())
 		return;
 	request.advertised.for_each([&](const verbs::Registration &registration) {
 		rpcordma_trace_segment_invalidated(transport.peer(), static_cast<u32>(xid_of(request.rqst)),

@@ -55,8 +55,7 @@ class Runs {
 {
 	if (extent == proto::Extent::whole)
 		return proto::segments_needed(Runs(buffer).shapes(), limits);
-	const verbs::Run pages = pages_of(buffer);
-	return proto::segments_needed(std::span(&pages.shape, 1), limits);
+	return proto::segments_needed(pages_of(buffer).shape, limits);
 }
 
 } // namespace rpcordma::client

@@ -12,6 +12,10 @@
 
 #include "kernel/each.h"
 
+/* Called when the first begins to listen to an event, and when the last ceases to. */
+int rpcordma_event_traced(void);
+void rpcordma_event_untraced(void);
+
 #ifndef RPCORDMA_PARAMETER
 /* For each type of a field: a parameter, a place in the record, how it gets there, how it is shown. */
 #define RPCORDMA_TYPE_text const char *
@@ -48,7 +52,7 @@
 /* An IPv4 address uses the front of the peer's. */
 #undef EVENT
 #define EVENT(name, format, ...)                                                                               \
-	TRACE_EVENT(rpcordma_##name,                                                                           \
+	TRACE_EVENT_FN(rpcordma_##name,                                                                        \
 		TP_PROTO(const struct sockaddr *peer EACH(RPCORDMA_PARAMETER, __VA_ARGS__)),                   \
 		TP_ARGS(peer EACH(RPCORDMA_ARGUMENT, __VA_ARGS__)),                                            \
 		TP_STRUCT__entry(                                                                              \
@@ -59,7 +63,8 @@
 			memcpy(__entry->peer, peer, sizeof(struct sockaddr_in6));                              \
 			EACH(RPCORDMA_ASSIGN, __VA_ARGS__)                                                     \
 		),                                                                                             \
-		TP_printk(format, __entry->peer EACH(RPCORDMA_SHOW, __VA_ARGS__)))
+		TP_printk(format, __entry->peer EACH(RPCORDMA_SHOW, __VA_ARGS__)),                             \
+		rpcordma_event_traced, rpcordma_event_untraced)
 #include "kernel/trace.def"
 
 TRACE_EVENT(rpcordma_registrations_made,

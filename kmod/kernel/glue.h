@@ -201,9 +201,8 @@ void rpcordma_svc_count_anew(enum rpcordma_svc_counter counter);
 void rpcordma_log_error(const char *format, ...);
 void rpcordma_log_peer(const char *format, ...);
 
-/* trace.c, beside the events themselves (kernel/trace.hh): whether somebody wants to hear of each segment. To be asked
- * before going through them. */
-bool rpcordma_traces_segments(void);
+/* trace.c, beside the events themselves (kernel/trace.hh): how many of these somebody listens to. */
+extern unsigned int rpcordma_traced_events;
 
 #ifdef __cplusplus
 }

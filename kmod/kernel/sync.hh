@@ -8,14 +8,24 @@
 #include "kernel/glue.h"
 #include "kernel/thread_safety.hh"
 
+/* The kernel's own functions, where it has them (kmod/cxx.mk). */
+#ifndef RPCORDMA_SPIN_LOCK
+#define RPCORDMA_SPIN_LOCK rpcordma_spin_lock
+#define RPCORDMA_SPIN_UNLOCK rpcordma_spin_unlock
+#endif
+extern "C" {
+void RPCORDMA_SPIN_LOCK(struct spinlock *lock);
+void RPCORDMA_SPIN_UNLOCK(struct spinlock *lock);
+}
+
 namespace rpcordma::kernel {
 
 /* A spinlock for process context: neither interrupts nor softirqs take it. Nothing sleeps while it is held. */
 class RPCORDMA_CAPABILITY("spinlock") SpinLock {
     public:
 	explicit SpinLock(rpcordma_lock kind) noexcept { rpcordma_spin_init(lock_.get(), kind); }
-	void lock() noexcept RPCORDMA_ACQUIRE() { rpcordma_spin_lock(lock_.get()); }
-	void unlock() noexcept RPCORDMA_RELEASE() { rpcordma_spin_unlock(lock_.get()); }
+	void lock() noexcept RPCORDMA_ACQUIRE() { RPCORDMA_SPIN_LOCK(lock_.get()); }
+	void unlock() noexcept RPCORDMA_RELEASE() { RPCORDMA_SPIN_UNLOCK(lock_.get()); }
 
     private:
 	Opaque<spinlock> lock_;
@@ -43,9 +53,9 @@ class KernelGuard {
 	explicit KernelGuard(::spinlock &lock) noexcept
 		: lock_(lock)
 	{
-		rpcordma_spin_lock(&lock_);
+		RPCORDMA_SPIN_LOCK(&lock_);
 	}
-	~KernelGuard() { rpcordma_spin_unlock(&lock_); }
+	~KernelGuard() { RPCORDMA_SPIN_UNLOCK(&lock_); }
 	KernelGuard(const KernelGuard &) = delete;
 	KernelGuard &operator=(const KernelGuard &) = delete;
 

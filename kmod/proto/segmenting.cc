@@ -16,14 +16,6 @@ std::uint32_t bytes_in(const MemoryRun &run, std::uint32_t pages) noexcept
 	return static_cast<std::uint32_t>(std::min<std::uint64_t>(to_last_page_end, run.length));
 }
 
-/// The registrations that one run takes.
-std::uint32_t segments_of(const MemoryRun &run, RegistrationLimits limits) noexcept
-{
-	const std::uint32_t most = std::max(limits.pages, 1u);
-	const std::uint32_t pages = run.pages();
-	return pages / most + (pages % most != 0 ? 1 : 0);
-}
-
 } // namespace
 
 inline Segmenter::Piece Segmenter::front(std::uint32_t most) const noexcept
@@ -75,7 +67,7 @@ std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimit
 	}
 	// No piece goes on into the next run.
 	for (const MemoryRun &run : runs)
-		segments += segments_of(run, limits);
+		segments += segments_needed(run, limits);
 	return segments;
 }
 

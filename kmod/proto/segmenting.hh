@@ -3,7 +3,7 @@
 /// what one registration of the device can cover.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -89,7 +89,13 @@ class Segmenter {
 	std::uint32_t pages_done_ = 0;
 };
 
-/// The number of pieces that a Segmenter yields.
+/// The number of pieces that a Segmenter yields of one run, and of several.
+[[nodiscard]] constexpr std::uint32_t segments_needed(const MemoryRun &run, RegistrationLimits limits) noexcept
+{
+	const std::uint32_t most = std::max(limits.pages, 1u);
+	const std::uint32_t pages = run.pages();
+	return pages <= most ? std::min(pages, 1u) : pages / most + (pages % most != 0 ? 1 : 0);
+}
 [[nodiscard]] std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept;
 
 } // namespace rpcordma::proto

@@ -23,6 +23,7 @@ class MappedBlock {
 			return false;
 		device_ = device;
 		direction_ = direction;
+		needs_sync_ = rpcordma_needs_sync(device, address_);
 		return true;
 	}
 
@@ -37,11 +38,13 @@ class MappedBlock {
 	[[nodiscard]] u64 address() const noexcept { return address_; }
 	void sync_for_cpu(std::size_t size) const noexcept
 	{
-		rpcordma_sync_for_cpu(device_, address_, size, direction_);
+		if (needs_sync_) [[unlikely]]
+			rpcordma_sync_for_cpu(device_, address_, size, direction_);
 	}
 	void sync_for_device(std::size_t size) const noexcept
 	{
-		rpcordma_sync_for_device(device_, address_, size, direction_);
+		if (needs_sync_) [[unlikely]]
+			rpcordma_sync_for_device(device_, address_, size, direction_);
 	}
 
     private:
@@ -49,6 +52,7 @@ class MappedBlock {
 	ib_device *device_ = nullptr;
 	u64 address_ = 0;
 	unsigned int direction_ = 0;
+	bool needs_sync_ = false;
 };
 
 } // namespace rpcordma::verbs

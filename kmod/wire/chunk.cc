@@ -9,12 +9,12 @@ namespace {
 constexpr std::uint32_t present = 1;
 constexpr std::uint32_t absent = 0;
 
-/// Three lists without an item, as most messages have them.
-constexpr std::size_t no_chunks_size = chunks_size(0, 0, 0);
+/// The ends of the three lists: all of them where there is no chunk, as in most messages.
+constexpr std::size_t list_ends_size = chunks_size(0, 0, 0);
 
-Result<void> encode_no_chunks(Writer &writer) noexcept
+Result<void> encode_list_ends(Writer &writer) noexcept
 {
-	const auto words = TRY(writer.take<no_chunks_size>());
+	const auto words = TRY(writer.take<list_ends_size>());
 	store_word<0>(words, absent);
 	store_word<1>(words, absent);
 	store_word<2>(words, absent);
@@ -40,10 +40,12 @@ Result<void> encode(const Segment &segment, Writer &writer) noexcept
 	return {};
 }
 
-Result<void> encode(const ReadSegment &segment, Writer &writer) noexcept
+/// With the discriminator in front of it.
+Result<void> encode_item(const ReadSegment &segment, Writer &writer) noexcept
 {
-	const auto bytes = TRY(writer.take<RPCRDMA_V1_READ_SEGMENT_SIZE>());
-	store_word<0>(bytes, std::to_underlying(segment.position));
+	const auto bytes = TRY(writer.take<discriminator_size + RPCRDMA_V1_READ_SEGMENT_SIZE>());
+	store_word<0>(bytes, present);
+	store_word<1>(bytes, std::to_underlying(segment.position));
 	store(bytes.last<RPCRDMA_V1_SEGMENT_SIZE>(), segment.target);
 	return {};
 }
@@ -70,11 +72,11 @@ Result<void> encode_filled(const WriteChunk &chunk, std::uint32_t written, Write
 }
 
 /// A list is a chain of optional-data: each item behind a discriminator, and an absent one at the end.
-template <typename Item> Result<void> encode_list(std::span<const Item> list, Writer &writer) noexcept
+Result<void> encode_list(std::span<const SegmentArray> list, Writer &writer) noexcept
 {
-	for (const Item &item : list) {
+	for (const SegmentArray chunk : list) {
 		TRY(writer.u32(present));
-		TRY(encode(item, writer));
+		TRY(encode(chunk, writer));
 	}
 	return writer.u32(absent);
 }
@@ -160,12 +162,16 @@ std::size_t ChunksToSend::size() const noexcept
 
 Result<void> ChunksToSend::encode(Writer &writer) const noexcept
 {
-	return reads.empty() && writes.empty() && !reply ? encode_no_chunks(writer) : encode_lists(writer);
+	return reads.empty() && writes.empty() && !reply ? encode_list_ends(writer) : encode_lists(writer);
 }
 
 Result<void> ChunksToSend::encode_lists(Writer &writer) const noexcept
 {
-	TRY(encode_list(reads, writer));
+	for (const ReadSegment &segment : reads)
+		TRY(encode_item(segment, writer));
+	if (writes.empty() && !reply)
+		return encode_list_ends(writer);
+	TRY(writer.u32(absent));
 	TRY(encode_list(writes, writer));
 	if (!reply)
 		return writer.u32(absent);
@@ -185,7 +191,7 @@ std::size_t ReturnedChunks::size() const noexcept
 
 Result<void> ReturnedChunks::encode(Writer &writer) const noexcept
 {
-	return writes.empty() && !reply ? encode_no_chunks(writer) : encode_lists(writer);
+	return writes.empty() && !reply ? encode_list_ends(writer) : encode_lists(writer);
 }
 
 Result<void> ReturnedChunks::encode_lists(Writer &writer) const noexcept
