@@ -248,7 +248,7 @@ bool Outstanding::free_memory(Request &request, const char *by) noexcept
 
 void Outstanding::settle(Request &request) noexcept
 {
-	progress_of(request).state = State::answered;
+	progress_of(request).state = State::idle;
 	credits_.give_back();
 }
 
@@ -329,8 +329,7 @@ void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	Request::Progress &progress = progress_of(request);
 	/* RDMA has no keep-alive: only a new connection shows whether the responder is there. A Reply that came, and that
 	 * sunrpc could not verify, has used the Call up: it has to be sent again as well. */
-	const bool has_reply = progress.state == State::replied || progress.state == State::answered;
-	if (timed_out && !has_reply && progress.connection == connection_)
+	if (timed_out && progress.state != State::replied && progress.connection == connection_)
 		owner_.give_up("no reply in time");
 	if (!withdraw(request)) {
 		abandon(request);

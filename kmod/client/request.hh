@@ -79,7 +79,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 	struct Progress {
 		/* What becomes of the reply. */
 		enum class State : std::uint8_t {
-			/* Nothing can come for it. */
+			/* Nothing can come for it. A reply that has come, and has given the credit back, is delivered, or has
+			 * been. */
 			idle,
 			/* Sent; a reply is awaited. */
 			sent,
@@ -88,8 +89,6 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 			withdrawn,
 			/* A reply has come and is being worked on: its memory is awaited, or it has to be looked at. */
 			replied,
-			/* A reply has come, and has given the credit back. It is delivered, or has been. */
-			answered,
 		};
 		/* Where the memory is that the peer may reach. */
 		enum class Memory : std::uint8_t {
