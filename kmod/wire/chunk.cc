@@ -9,18 +9,6 @@ namespace {
 constexpr std::uint32_t present = 1;
 constexpr std::uint32_t absent = 0;
 
-/// The ends of the three lists: all of them where there is no chunk, as in most messages.
-constexpr std::size_t list_ends_size = chunks_size(0, 0, 0);
-
-Result<void> encode_list_ends(Writer &writer) noexcept
-{
-	const auto words = TRY(writer.take<list_ends_size>());
-	store_word<0>(words, absent);
-	store_word<1>(words, absent);
-	store_word<2>(words, absent);
-	return {};
-}
-
 /// The items of a list that `reader` has just read to its end, where `before` was its rest.
 Bytes items_read(Bytes before, const Reader &reader) noexcept
 {
@@ -82,6 +70,15 @@ Result<void> encode_list(std::span<const SegmentArray> list, Writer &writer) noe
 }
 
 } // namespace
+
+Result<void> encode_list_ends(Writer &writer) noexcept
+{
+	const auto words = TRY(writer.take<chunks_size(0, 0, 0)>());
+	store_word<0>(words, absent);
+	store_word<1>(words, absent);
+	store_word<2>(words, absent);
+	return {};
+}
 
 std::uint64_t WriteChunk::length() const noexcept
 {
@@ -162,11 +159,6 @@ std::size_t ChunksToSend::size() const noexcept
 
 Result<void> ChunksToSend::encode(Writer &writer) const noexcept
 {
-	return reads.empty() && writes.empty() && !reply ? encode_list_ends(writer) : encode_lists(writer);
-}
-
-Result<void> ChunksToSend::encode_lists(Writer &writer) const noexcept
-{
 	for (const ReadSegment &segment : reads)
 		TRY(encode_item(segment, writer));
 	if (writes.empty() && !reply)
@@ -190,11 +182,6 @@ std::size_t ReturnedChunks::size() const noexcept
 }
 
 Result<void> ReturnedChunks::encode(Writer &writer) const noexcept
-{
-	return writes.empty() && !reply ? encode_list_ends(writer) : encode_lists(writer);
-}
-
-Result<void> ReturnedChunks::encode_lists(Writer &writer) const noexcept
 {
 	TRY(writer.u32(absent));
 	std::size_t index = 0;

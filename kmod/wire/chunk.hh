@@ -186,13 +186,12 @@ struct ChunksToSend {
 	std::span<const SegmentArray> writes;
 	std::optional<SegmentArray> reply;
 
+	/// Whether there is a chunk of any kind, also an empty one.
+	[[nodiscard]] bool any() const noexcept { return !reads.empty() || !writes.empty() || reply; }
 	/// The number of bytes that encode() writes.
 	[[nodiscard]] std::size_t size() const noexcept;
 	/// Errors: no_room.
 	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
-
-    private:
-	[[nodiscard, gnu::noinline]] Result<void> encode_lists(Writer &writer) const noexcept;
 };
 
 /// The chunk lists of a Reply: those of its Call, given back with the lengths of what was written (RFC 8166, 3.4.6).
@@ -205,14 +204,16 @@ struct ReturnedChunks {
 	/// Likewise by the Reply chunk.
 	std::uint32_t reply_written = 0;
 
+	/// Whether there is a chunk of any kind, also an empty one.
+	[[nodiscard]] bool any() const noexcept { return !writes.empty() || reply; }
 	/// The number of bytes that encode() writes.
 	[[nodiscard]] std::size_t size() const noexcept;
 	/// Errors: no_room.
 	[[nodiscard]] Result<void> encode(Writer &writer) const noexcept;
-
-    private:
-	[[nodiscard, gnu::noinline]] Result<void> encode_lists(Writer &writer) const noexcept;
 };
+
+/// Writes the ends of the three lists: all of them where there is no chunk, as in most messages. Errors: no_room.
+[[nodiscard]] Result<void> encode_list_ends(Writer &writer) noexcept;
 
 /// The number of bytes that three chunk lists take with `reads` Read segments, one Write chunk of `write_segments`
 /// segments and a Reply chunk of `reply_segments`; no such chunk where that number is zero.
