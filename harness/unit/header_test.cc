@@ -351,9 +351,14 @@ TEST(Translate, IntoTooLittleRoom_IsNoRoom)
 TEST(Encode, IntoTooLittleRoom_IsNoRoom)
 {
 	const ChunksToSend chunks{vectors::read_chunk_of_three, {}, {}};
+	const Exact with_reply_chunk = message({7, 1, 3, 1, 0, 0, 1, 1, 5, 100, 0, 0});
+	const auto offered = decode(with_reply_chunk);
+	ASSERT_TRUE(offered);
+	const ReturnedChunks returned{{}, {}, std::get<NoMsg>(offered->body).chunks.reply};
 	for (std::size_t size = 0; size < 28; ++size) {
 		Exact room = room_of(size);
 		EXPECT_EQ(error_of(encode(room, short_call, chunks)), Error::no_room);
+		EXPECT_EQ(error_of(encode(room, long_reply, returned)), Error::no_room);
 		for (const Front &front : {short_call, long_call})
 			EXPECT_EQ(error_of(encode(room, front, ChunksToSend{})), Error::no_room);
 		for (const Front &front : {short_reply, long_reply})
