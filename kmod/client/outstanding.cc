@@ -162,8 +162,8 @@ Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall
 		return judgement;
 	progress.state = State::replied;
 	request.reply = &buffer;
-	if (progress.memory == Memory::advertised && request.advertised.is_invalidated() && !invalidate(request))
-		memory_is_back(request);
+	if (progress.memory == Memory::advertised && request.advertised.is_invalidated())
+		invalidated_by_peer(request);
 	if (progress.memory == Memory::none && !is_long(request))
 		settle(request);
 	if (const auto credits = proto::grant_of(message))
@@ -201,6 +201,15 @@ void Outstanding::take_back(Request &request) noexcept
 	}
 	if (!is_awaited)
 		taken_back(request);
+}
+
+/* Nothing is left to be invalidated, and the room for that is not used. */
+void Outstanding::invalidated_by_peer(Request &request) noexcept
+{
+	const std::uint32_t count = request.advertised.count();
+	owner_.endpoint().sends().release(count);
+	owner_.statistics().remote_invalidations += count;
+	memory_is_back(request);
 }
 
 /* Sees to the invalidation of all that the peer has not invalidated. Returns whether that is awaited: taken_back() will be

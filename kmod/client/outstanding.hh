@@ -109,6 +109,7 @@ class Outstanding {
 		return request.progress_;
 	}
 	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void invalidated_by_peer(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void settle(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
