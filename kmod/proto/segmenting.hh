@@ -65,11 +65,11 @@ class Segmenter {
 	}
 
     private:
-	/// Whether the next piece is all of the first of runs_, as it mostly is.
+	/// Whether the first of runs_ is one piece, as it mostly is: of such a run nothing has been handed out.
 	[[nodiscard]] bool is_one_piece() const noexcept
 	{
 		const std::uint32_t pages = runs_.front().pages();
-		return !limits_.gaps && pages_done_ == 0 && pages != 0 && pages <= limits_.pages;
+		return !limits_.gaps && pages != 0 && pages <= limits_.pages;
 	}
 	[[nodiscard]] Piece whole_run() noexcept
 	{
@@ -94,7 +94,7 @@ class Segmenter {
 {
 	const std::uint32_t most = std::max(limits.pages, 1u);
 	const std::uint32_t pages = run.pages();
-	return pages <= most ? std::min(pages, 1u) : pages / most + (pages % most != 0 ? 1 : 0);
+	return pages / most + (pages % most != 0 ? 1 : 0);
 }
 [[nodiscard]] std::uint32_t segments_needed(std::span<const MemoryRun> runs, RegistrationLimits limits) noexcept;
 
