@@ -82,10 +82,10 @@ inline Exact cut(std::span<const std::byte> bytes, std::size_t size)
 	return Exact(bytes.first(size));
 }
 
-/// Zeroes to write to.
+/// Room to write to, in which a zero that is not written is seen.
 inline Exact room_of(std::size_t size)
 {
-	return Exact(std::vector<std::byte>(size));
+	return Exact(std::vector<std::byte>(size, std::byte{0xa5}));
 }
 
 inline std::vector<std::byte> copy_of(wire::Bytes bytes)
