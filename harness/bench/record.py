@@ -10,7 +10,8 @@ from bench.measure import Comparison, Row
 from bench.profile import Profile, module_of
 
 FORMAT = 1
-# How much higher than the recorded ratio one may be. Medians of three runs of small rows differ by half of that.
+# How much higher than the recorded ratio one may be. Single runs of small rows differ by as much, so that one which is
+# above is not believed: see bench.cli.AGAIN.
 TOLERANCE = 1.01
 # Functions whose instructions for an operation have grown by less are not named.
 WORTH_NAMING = 5.0

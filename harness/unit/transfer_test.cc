@@ -105,6 +105,15 @@ TEST(FitsInline, CountsWhatTheCallOffersItsReply)
 	EXPECT_FALSE(call_fits(wire::Version::one, 1024 - header + 1, 2));
 }
 
+TEST(FitsInline, CountsTheChunkThatIsOffered_AndNotTheOther)
+{
+	const Stream call{.head = 1024 - 28 - 8 - 16};
+	const auto plan = plan_transfer(call, SegmentCounts{1, 1}, item(100, 4096, 4), SegmentCounts{1, 5},
+					terms_of(wire::Version::one), Reduction::allowed);
+	EXPECT_EQ(plan.value().call, CallTransfer::inline_message);
+	EXPECT_EQ(plan.value().room_segments, 1u);
+}
+
 /// Which segments plan_transfer() has counted.
 struct Counted {
 	std::vector<Extent> call;

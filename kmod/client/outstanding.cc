@@ -194,13 +194,8 @@ bool Outstanding::offers(wire::Handle handle) noexcept
 
 void Outstanding::take_back(Request &request) noexcept
 {
-	bool is_awaited;
-	{
-		kernel::Guard guard(lock_);
-		is_awaited = invalidate(request);
-	}
-	if (!is_awaited)
-		taken_back(request);
+	kernel::Guard guard(lock_);
+	invalidate(request);
 }
 
 /* Nothing is left to be invalidated, and the room for that is not used. */
@@ -212,19 +207,18 @@ void Outstanding::invalidated_by_peer(Request &request) noexcept
 	memory_is_back(request);
 }
 
-/* Sees to the invalidation of all that the peer has not invalidated. Returns whether that is awaited: taken_back() will be
- * called, or sweep() comes by. */
-bool Outstanding::invalidate(Request &request) noexcept
+/* Sees to the invalidation of what the peer has not invalidated, of which there is some: taken_back() will be called, or sweep()
+ * comes by. */
+void Outstanding::invalidate(Request &request) noexcept
 {
 	/* Once they are posted, their completion may take them back. */
 	const std::uint32_t count = request.advertised.count();
 	const auto posted = request.advertised.invalidate(owner_.endpoint().sends(), request);
 	if (!posted)
-		return true;
+		return;
 	progress_of(request).memory = Memory::returning;
 	owner_.statistics().local_invalidations += *posted;
 	owner_.statistics().remote_invalidations += count - *posted;
-	return *posted != 0;
 }
 
 void Outstanding::taken_back(Request &request) noexcept
@@ -383,11 +377,13 @@ bool Outstanding::withdraw(Request &request) noexcept
 	if (is_begun || progress.memory == Memory::returning)
 		return true;
 	rpcordma_trace_call_fenced(owner_.peer(), static_cast<u32>(xid_of(request.rqst)), request.advertised.count());
-	if (invalidate(request))
-		return true;
-	memory_is_back(request);
-	owner_.room();
-	return false;
+	if (request.advertised.is_invalidated()) {
+		invalidated_by_peer(request);
+		owner_.room();
+		return false;
+	}
+	invalidate(request);
+	return true;
 }
 
 /* The peer has invalidated all, and nobody waits for that. Under the lock: sweep(), and with it the end of the connection, may

@@ -87,9 +87,8 @@ class Outstanding {
 	/* Whether a Call that awaits its Reply offers memory by this handle. Context: any. */
 	[[nodiscard]] bool offers(wire::Handle handle) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back the memory of a Call that has its Reply, and has the Reply delivered then. Context: a completion. */
-	void take_back(Request &request) noexcept;
-	/* The peer does not reach the Call's memory any more. Context: the completion that the Request is the Signal of; or
-	 * another, if the peer has invalidated all. */
+	void take_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* The peer does not reach the Call's memory any more. Context: the completion that the Request is the Signal of. */
 	void taken_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The Call has its Reply: the credit comes back, if it has not already. Context: a completion. */
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -108,7 +107,7 @@ class Outstanding {
 	{
 		return request.progress_;
 	}
-	[[nodiscard]] bool invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	void invalidate(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void invalidated_by_peer(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void settle(Request &request) noexcept RPCORDMA_REQUIRES(lock_);

@@ -97,13 +97,9 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
 		return classify(*fixed, *plain, {});
 	if (is_msg(*fixed)) {
-		const auto msg = wire::decode_msg(*fixed, reader);
-		if (!msg)
-			return Refused{fixed->xid, fixed->version, Refusal::malformed};
-		return classify(*fixed, {msg->payload, msg->direction}, msg->chunks);
-	}
-	const auto body = wire::decode_body(*fixed, reader);
-	if (body) {
+		if (const auto msg = wire::decode_msg(*fixed, reader))
+			return classify(*fixed, {msg->payload, msg->direction}, msg->chunks);
+	} else if (const auto body = wire::decode_body(*fixed, reader)) {
 		if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body))
 			return classify(*fixed, *nomsg);
 		if (std::holds_alternative<wire::Done>(*body))

@@ -101,8 +101,8 @@ struct Header {
 	Body body;
 };
 
-/// Decodes what follows the fixed fields, which `reader` is behind. A version without a codec is unsupported_version, except for the ERR_VERS arm of
-/// RDMA_ERROR, which no version changes (rfc5666bis-04, 5.1.3).
+/// Decodes what follows the fixed fields, which `reader` is behind. A version without a codec is unsupported_version, except for
+/// the ERR_VERS arm of RDMA_ERROR, which no version changes (rfc5666bis-04, 5.1.3).
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader reader) noexcept;
 
