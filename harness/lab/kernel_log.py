@@ -18,6 +18,10 @@ COMPLAINT = re.compile(
 USE_AFTER_FREE = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "
                             r"|WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:")
 SOFT_ROCE = re.compile(r"^\s+(rxe_resp_queue_pkt|rxe_pool_get_index)\+\S+ \[rdma_rxe\]")
+# It fails a work request without a status where a packet of an RDMA Read Response is out of sequence, and warns.
+NO_STATUS = re.compile(r"WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_comp\.c:.*\brxe_completer\+")
+COMPLETER = re.compile(r"^\s+(rxe_completer|rxe_sender)\+\S+ \[rdma_rxe\]")
+SOFT_ROCES = ((USE_AFTER_FREE, SOFT_ROCE), (NO_STATUS, COMPLETER))
 # Two of the kernel's own functions may race, and no function of ours is in the report then.
 RACE = re.compile(r"BUG: KCSAN: data-race in ")
 ACCESS = re.compile(r" to 0x[0-9a-f]+ of \d+ bytes? by ")
@@ -54,14 +58,15 @@ def complaints_in(log: Sequence[KernelMessage]) -> tuple[list[KernelMessage], li
 
 
 def is_soft_roces(log: Sequence[KernelMessage]) -> bool:
-    """Whether the log begins with the report of soft-RoCE's own use of a queue pair that was freed, or is about to be.
+    """Whether the log begins with the report of a mistake of soft-RoCE's own.
 
-    It is known by the stack of the access, which is whole and has none of our functions.
+    It has used a queue pair that was freed, or is about to be, or has failed a work request without a status. It is
+    known by its stack, which is whole and has none of our functions.
     """
-    if not USE_AFTER_FREE.search(log[0].text):
-        return False
+    functions = [function for headline, function in SOFT_ROCES if headline.search(log[0].text)]
     stack = stack_of(log[1:])
-    return any(SOFT_ROCE.match(line) for line in stack) and not any(OURS.search(line) for line in stack)
+    return (any(function.match(line) for function in functions for line in stack)
+            and not any(OURS.search(line) for line in stack))
 
 
 def is_race_of_others(log: Sequence[KernelMessage]) -> bool:

@@ -91,6 +91,36 @@ def test_soft_roces_warning_of_that_is_no_complaint() -> None:
     assert not complaints([*WARNED, *REPORT])
 
 
+NO_STATUS = "WARNING: drivers/infiniband/sw/rxe/rxe_comp.c:827 at rxe_completer+0xb8e/0xee0 [rdma_rxe]"
+OUT_OF_SEQUENCE = [
+    NO_STATUS,
+    "Modules linked in: rpcordma(OE) sunrpc rdma_rxe",
+    "Call Trace:",
+    " <TASK>",
+    " rxe_sender+0x1d/0x50 [rdma_rxe]",
+    " do_work+0x6c/0x220 [rdma_rxe]",
+    END_OF_STACK,
+    "---[ end trace 0000000000000000 ]---",
+]
+
+
+def test_soft_roces_warning_of_a_packet_out_of_sequence_is_no_complaint() -> None:
+    """Of the completer, which had it from the wire."""
+    assert complaints_in(log_of(OUT_OF_SEQUENCE)) == ([], [log_of(OUT_OF_SEQUENCE)[0]])
+
+
+@pytest.mark.parametrize("report", [
+    pytest.param([NO_STATUS.replace("completer", "requester"), *OUT_OF_SEQUENCE[1:]], id="another function warns"),
+    pytest.param([NO_STATUS.replace("rxe_comp.c", "rxe_req.c"), *OUT_OF_SEQUENCE[1:]], id="another file"),
+    pytest.param([*OUT_OF_SEQUENCE[:4], ROCE_FRAME, *OUT_OF_SEQUENCE[5:]], id="the stack of the other mistake"),
+    pytest.param([*OUT_OF_SEQUENCE[:5], " send+0x20/0x40 [rpcordma]", *OUT_OF_SEQUENCE[5:]], id="ours on the stack"),
+    pytest.param(OUT_OF_SEQUENCE[:-1], id="a report that is cut off"),
+])
+def test_what_is_unlike_that_warning_is_one(report: list[str]) -> None:
+    """Whatever lacks one of its marks is a complaint."""
+    assert complaints(report) == [report[0]]
+
+
 @pytest.mark.parametrize("report", [
     pytest.param([line for line in WARNED if line != ROCE_FRAME], id="another function of soft-RoCE's"),
     pytest.param([*WARNED[:6], " send+0x20/0x40 [rpcordma]", *WARNED[6:]], id="ours on the stack"),
