@@ -58,6 +58,24 @@ TEST_P(Classified, WholeMessage_IsACallOrForACall)
 	EXPECT_EQ(for_call->body.index(), static_cast<std::size_t>(GetParam().kind));
 }
 
+TEST(Classified, Reply_KeepsWhatItsHeaderSays)
+{
+	for (const std::uint32_t chunks : {0u, 1u}) {
+		const Exact bytes = chunks == 0 ?
+					    message({7, 2, 3, 0, 1, 0, 0, 0, /* payload */ 7, 1}) :
+					    message({7, 2, 3, 0, 1, 0, 1, 1, 1, 2, 3, 4, 0, 0, /* payload */ 7, 1});
+		const Received received = classify_received(bytes, wire::Version::two);
+		const auto *for_call = std::get_if<ForCall>(&received);
+		ASSERT_TRUE(for_call);
+		EXPECT_EQ(for_call->version, 2u);
+		const auto *msg = std::get_if<wire::Msg>(&for_call->body);
+		ASSERT_TRUE(msg);
+		EXPECT_EQ(msg->direction, wire::Direction::reply);
+		EXPECT_EQ(msg->chunks.writes.count(), chunks);
+		EXPECT_EQ(msg->payload.size(), 8u);
+	}
+}
+
 TEST(Classified, ReverseCallByReadChunks_KeepsItsChunks)
 {
 	const Exact bytes = message(vectors::long_call_words);

@@ -47,7 +47,7 @@ Arrival arrived_msg(const wire::FixedFields &fixed, wire::Reader reader) noexcep
 
 Arrival classify(const wire::FixedFields &fixed, const wire::NoMsg &nomsg) noexcept
 {
-	/* In version 1 one without anything to read is a Call that cannot be carried out, for all that is known here. */
+	// In version 1 one without anything to read is a Call that cannot be carried out, for all that is known here.
 	if (nomsg.direction == Direction::reply)
 		return Ignored::reply;
 	return Call{fixed.xid, fixed.credits, nomsg.chunks, true, {}, wire::Version{fixed.version}};

@@ -63,7 +63,7 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 	const auto fixed = wire::FixedFields::decode(reader);
 	if (!fixed)
 		return Dropped::too_short;
-	/* An RDMA_ERROR with ERR_CHUNK is whole with 20 bytes. */
+	// An RDMA_ERROR with ERR_CHUNK is whole with 20 bytes.
 	if (message.size() < wire::smallest_header && !fixed->is_error())
 		return Dropped::too_short;
 
