@@ -29,12 +29,10 @@ Arrival arrived_msg(const wire::FixedFields &fixed, wire::Reader reader) noexcep
 	Arrival arrival(std::in_place_type<Call>);
 	Call &call = *std::get_if<Call>(&arrival);
 	const auto msg = wire::decode_msg(fixed, reader, call.chunks);
-	if (!msg) {
-		arrival = malformed(fixed);
-	} else if (direction_of(*msg) == Direction::reply) {
+	if (msg && direction_of(*msg) == Direction::reply) {
 		const wire::Chunks chunks = call.chunks;
 		arrival = reply(fixed, *msg, chunks);
-	} else if (!payload_is_call(msg->payload, fixed.xid)) {
+	} else if (!msg || !payload_is_call(msg->payload, fixed.xid)) {
 		arrival = malformed(fixed);
 	} else {
 		call.xid = fixed.xid;
