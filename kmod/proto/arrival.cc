@@ -8,39 +8,21 @@ namespace {
 
 using wire::Direction;
 
-Refused malformed(const wire::FixedFields &fixed) noexcept
+/// Inlined where there are no chunks, it copies none.
+[[gnu::always_inline]] inline Arrival classify(const wire::FixedFields &fixed, const wire::PlainMsg &msg,
+					       const wire::Chunks &chunks) noexcept
 {
-	return {fixed.xid, fixed.version, Refusal::malformed};
-}
-
-/// What is in direction REPLY.
-Arrival reply(const wire::FixedFields &fixed, const wire::PlainMsg &msg, const wire::Chunks &chunks) noexcept
-{
-	if (begins_with(msg.payload, fixed.xid, Direction::reply))
+	if (direction_of(msg) == Direction::call) {
+		if (payload_is_call(msg.payload, fixed.xid))
+			// Made where it stays: its lists are large to copy.
+			return Arrival(std::in_place_type<Call>, fixed.xid, fixed.credits, chunks, false, msg.payload,
+				       wire::Version{fixed.version});
+	} else if (begins_with(msg.payload, fixed.xid, Direction::reply)) {
 		return ReverseReply{fixed.xid, fixed.credits, chunks, msg.payload};
-	if (msg.direction)
+	} else if (msg.direction) {
 		return Ignored::reply;
-	return malformed(fixed);
-}
-
-/// An RDMA_MSG, decoded where it stays.
-Arrival arrived_msg(const wire::FixedFields &fixed, wire::Reader reader) noexcept
-{
-	Arrival arrival(std::in_place_type<Call>);
-	Call &call = *std::get_if<Call>(&arrival);
-	const auto msg = wire::decode_msg(fixed, reader, call.chunks);
-	if (msg && direction_of(*msg) == Direction::reply) {
-		const wire::Chunks chunks = call.chunks;
-		arrival = reply(fixed, *msg, chunks);
-	} else if (!msg || !payload_is_call(msg->payload, fixed.xid)) {
-		arrival = malformed(fixed);
-	} else {
-		call.xid = fixed.xid;
-		call.credits = fixed.credits;
-		call.payload = msg->payload;
-		call.version = wire::Version{fixed.version};
 	}
-	return arrival;
+	return Refused{fixed.xid, fixed.version, Refusal::malformed};
 }
 
 Arrival classify(const wire::FixedFields &fixed, const wire::NoMsg &nomsg) noexcept
@@ -112,9 +94,12 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 	if (!is_spoken(fixed->version, highest))
 		return Refused{fixed->xid, fixed->version, Refusal::version};
 
-	if (is_msg(*fixed)) [[likely]]
-		return arrived_msg(*fixed, reader);
-	if (const auto body = wire::decode_body(*fixed, reader)) {
+	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
+		return classify(*fixed, *plain, {});
+	if (is_msg(*fixed)) {
+		if (const auto msg = wire::decode_msg(*fixed, reader))
+			return classify(*fixed, {msg->payload, msg->direction}, msg->chunks);
+	} else if (const auto body = wire::decode_body(*fixed, reader)) {
 		if (const auto *nomsg = std::get_if<wire::NoMsg>(&*body))
 			return classify(*fixed, *nomsg);
 		if (std::holds_alternative<wire::Done>(*body))
@@ -122,7 +107,7 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 		if (const auto *optional = std::get_if<wire::Optional>(&*body))
 			return classify(*fixed, *optional, features);
 	}
-	return malformed(*fixed);
+	return Refused{fixed->xid, fixed->version, Refusal::malformed};
 }
 
 } // namespace rpcordma::proto

@@ -121,29 +121,30 @@ WriteList::Iterator WriteList::Iterator::operator++(int) noexcept
 	return before;
 }
 
+std::uint32_t WriteList::count() const noexcept
+{
+	std::uint32_t chunks = 0;
+	for (Iterator at = begin(); at != end(); ++at)
+		++chunks;
+	return chunks;
+}
+
 Result<WriteList> WriteList::decode(Reader &reader) noexcept
 {
 	const Bytes before = reader.rest();
-	std::uint32_t count = 0;
-	for (; TRY(reader.boolean()); ++count)
+	while (TRY(reader.boolean()))
 		TRY(WriteChunk::decode(reader));
-	return WriteList(items_read(before, reader), count);
+	return WriteList(items_read(before, reader));
 }
 
 Result<Chunks> Chunks::decode(Reader &reader) noexcept
 {
 	Chunks chunks;
-	TRY(decode(reader, chunks));
-	return chunks;
-}
-
-Result<void> Chunks::decode(Reader &reader, Chunks &to) noexcept
-{
-	to.reads = TRY(ReadList::decode(reader));
-	to.writes = TRY(WriteList::decode(reader));
+	chunks.reads = TRY(ReadList::decode(reader));
+	chunks.writes = TRY(WriteList::decode(reader));
 	if (TRY(reader.boolean()))
-		to.reply = TRY(WriteChunk::decode(reader));
-	return {};
+		chunks.reply = TRY(WriteChunk::decode(reader));
+	return chunks;
 }
 
 std::size_t ChunksToSend::size() const noexcept

@@ -152,19 +152,17 @@ class WriteList {
 	[[nodiscard]] Iterator end() const noexcept;
 	[[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
 	/// The number of chunks.
-	[[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+	[[nodiscard]] std::uint32_t count() const noexcept;
 
 	/// Reads a list up to and including its end mark. Errors: truncated, bad_discriminator, bad_count.
 	[[nodiscard]] static Result<WriteList> decode(Reader &reader) noexcept;
 
     private:
-	WriteList(Bytes entries, std::uint32_t count) noexcept
+	explicit WriteList(Bytes entries) noexcept
 		: entries_(entries)
-		, count_(count)
 	{
 	}
 	Bytes entries_;
-	std::uint32_t count_ = 0;
 };
 
 /// The three chunk lists of a received RDMA_MSG or RDMA_NOMSG.
@@ -177,8 +175,6 @@ struct Chunks {
 	[[nodiscard]] bool any() const noexcept { return !reads.empty() || !writes.empty() || reply; }
 	/// Errors: truncated, bad_discriminator, bad_count.
 	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
-	/// The same, where they stay: in `to`, which has no chunk yet. What it has after an error is unknown.
-	[[nodiscard]] static Result<void> decode(Reader &reader, Chunks &to) noexcept;
 };
 
 /// A Write chunk or Reply chunk to be sent. The sender owns the segments.

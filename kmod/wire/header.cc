@@ -68,23 +68,19 @@ Result<VersionError> VersionError::decode(Reader &reader) noexcept
 }
 
 // For each message with chunks: one function with the lists' decoders in it.
-[[gnu::flatten]] Result<PlainMsg> decode_msg_with_chunks(const FixedFields &fixed, Reader reader,
-							 Chunks &chunks) noexcept
+[[gnu::flatten]] Result<Msg> decode_msg(const FixedFields &fixed, Reader reader) noexcept
 {
 	std::optional<Direction> direction;
 	if (fixed.version == RPCRDMA_V2)
 		direction = TRY(v2::decode_direction(reader));
-	TRY(Chunks::decode(reader, chunks));
-	return PlainMsg{reader.rest(), direction};
+	const Chunks chunks = TRY(Chunks::decode(reader));
+	return Msg{chunks, reader.rest(), direction};
 }
 
 Result<Body> decode_body(const FixedFields &fixed, Reader reader) noexcept
 {
-	if (is_msg(fixed)) {
-		Chunks chunks;
-		const PlainMsg msg = TRY(decode_msg(fixed, reader, chunks));
-		return Msg{chunks, msg.payload, msg.direction};
-	}
+	if (is_msg(fixed))
+		return TRY(decode_msg(fixed, reader));
 	switch (fixed.version) {
 	case RPCRDMA_V1:
 		return v1::decode_body(fixed.type, reader);

@@ -106,15 +106,15 @@ struct Header {
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader reader) noexcept;
 
-/// An RDMA_MSG but for its chunks, which are large to copy; most messages have none.
+/// An RDMA_MSG without a chunk, as most messages are: Msg is large to copy, for its chunks.
 struct PlainMsg {
 	Bytes payload;
 	/// As in Msg.
 	std::optional<Direction> direction;
 };
 
-/// Finds one without chunks in one step: what decode_body() makes of it too. None where the message is anything else. `reader` is
-/// behind the fixed fields.
+/// Finds one in one step: what decode_body() makes of it too. None where the message is anything else. `reader` is behind the
+/// fixed fields.
 [[nodiscard]] std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader) noexcept;
 
 /// Whether it is an RDMA_MSG of a version that there is a codec for. Its type is the same in all of them.
@@ -124,12 +124,10 @@ struct PlainMsg {
 	return fixed.type == RPCRDMA_V1_MSG && is_spoken(fixed.version, Version::two);
 }
 
-/// Decodes what follows the fixed fields of an RDMA_MSG: what decode_body() makes of it, with the chunks where they stay: in
-/// `chunks`, as in Chunks::decode(). `reader` is behind the fixed fields.
+/// Decodes what follows the fixed fields of an RDMA_MSG: what decode_body() makes of it, without a Body to copy. `reader` is behind
+/// the fixed fields.
 /// Errors: truncated, bad_discriminator, bad_count, bad_direction.
-[[nodiscard]] Result<PlainMsg> decode_msg(const FixedFields &fixed, Reader reader, Chunks &chunks) noexcept;
-/// The same where plain_msg() has found none.
-[[nodiscard]] Result<PlainMsg> decode_msg_with_chunks(const FixedFields &fixed, Reader reader, Chunks &chunks) noexcept;
+[[nodiscard]] Result<Msg> decode_msg(const FixedFields &fixed, Reader reader) noexcept;
 
 /// Decodes a whole received message. Errors: those of FixedFields::decode and decode_body.
 [[nodiscard]] Result<Header> decode(Bytes message) noexcept;
@@ -219,13 +217,6 @@ inline std::optional<PlainMsg> plain_msg(const FixedFields &fixed, Reader reader
 	if (load_word<0>(lists) != 0 || load_word<1>(lists) != 0 || load_word<2>(lists) != 0)
 		return std::nullopt;
 	return PlainMsg{rest.subspan(lists_size), direction};
-}
-
-inline Result<PlainMsg> decode_msg(const FixedFields &fixed, Reader reader, Chunks &chunks) noexcept
-{
-	if (const auto plain = plain_msg(fixed, reader)) [[likely]]
-		return *plain;
-	return decode_msg_with_chunks(fixed, reader, chunks);
 }
 
 inline Result<void> FixedFields::encode(Writer &writer) const noexcept
