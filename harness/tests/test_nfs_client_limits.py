@@ -5,17 +5,19 @@ import re
 
 import pytest
 from expectations import assert_range, eventually, mounted
-from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
+from workloads import TRACE, TRACING, fio, guest_python, sysctl, traced, verified_io, wait_for_round
 
 from lab import Pair
 
 pytestmark = pytest.mark.about("client")
 
 SYSCTLS = "/proc/sys/sunrpc"
+TRANSPORTS = "/sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma"
 # The least and the most that can be written: None is a page. rdma_pad_optimize is any whole number.
 RANGES = {"rdma_slot_table_entries": (4, 16384), "rdma_max_inline_read": (1024, 65536),
           "rdma_max_inline_write": (1024, 65536), "rdma_inline_write_padding": (0, None),
           "rdma_memreg_strategy": (0, 6), "rdma_pad_optimize": (-(1 << 31), (1 << 31) - 1)}
+FEWEST_SLOTS, _ = RANGES["rdma_slot_table_entries"]
 # What the kernel's own has not.
 OURS = {"rdma_highest_version": (1, 2)}
 # Where struct ib_qp_init_attr has max_send_sge and max_recv_sge: the same in both kernels, as
@@ -34,11 +36,9 @@ def test_sysctls_have_the_names_and_ranges_of_the_kernels_own_client(pair: Pair)
 @pytest.mark.clients("7.3")
 def test_sysfs_adds_a_transport(pair: Pair, version: str) -> None:
     """Another connection to the same server, in the middle of traffic."""
-    transports = "/sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma"
-
     def wait_for_connected(count: int) -> None:
         # What is not connected has nothing to show.
-        eventually(pair.client, f"[ $(cat {transports}/xprt_info | grep -c main_xprt=) = {count} ]", 30)
+        eventually(pair.client, f"[ $(cat {TRANSPORTS}/xprt_info | grep -c main_xprt=) = {count} ]", 30)
 
     # With one connection sunrpc takes no turns, and would not use the one that is added.
     with mounted(pair, version, options="nconnect=2"), verified_io(pair.client) as processes:
@@ -51,7 +51,7 @@ def test_sysfs_adds_a_transport(pair: Pair, version: str) -> None:
 def test_sysfs_shows_the_source_address(pair: Pair, version: str) -> None:
     """/sys/kernel/sunrpc: where an administrator looks which interface carries a mount."""
     with mounted(pair, version):
-        shown = pair.client.output("cat /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/srcaddr")
+        shown = pair.client.output(f"cat {TRANSPORTS}/srcaddr")
         assert set(shown.split()) == {pair.CLIENT_ADDRESS}
 
 
@@ -69,6 +69,23 @@ def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> N
     pair.client.run(f"echo >{TRACING}/kprobe_events")
     assert asked, "the probe saw no queue pair being made"
     assert all(int(send) <= 3 and int(receive) <= 3 for send, receive in asked)
+
+
+@pytest.mark.versions("3", "4.2")
+def test_rpcs_beyond_the_slots_wait_for_one(pair: Pair, version: str) -> None:
+    """No more exist than may be outstanding, no data is wrong, and what is killed while it waits takes no slot along."""
+    with sysctl(pair.client, rdma_slot_table_entries=FEWEST_SLOTS), \
+            mounted(pair, version, options="rsize=65536,wsize=65536") as mount:
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=4k", "--direct=1", "--size=2m", "--iodepth=64",
+            "--numjobs=2", "--group_reporting")
+        pair.client.run("rm /mnt/job*")
+        # sunrpc counts for each RPC how many wait.
+        assert mount.stats().total("backlog_queued") > 0
+        pair.client.run(guest_python("kill.py", 10), timeout=300)
+        shown = dict(re.findall(r"^(\w+)=(\d+)$", pair.client.output(f"cat {TRANSPORTS}/xprt_info"), re.MULTILINE))
+        assert int(shown["max_num_slots"]) == int(shown["num_reqs"]) == FEWEST_SLOTS
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=64k", "--direct=1", "--size=4m", "--iodepth=16")
+        pair.client.run("rm /mnt/job*")
 
 
 @pytest.mark.versions("3", "4.2")

@@ -55,7 +55,6 @@ class OutgoingCall {
 			request_.advertised.put_back(endpoint_.registrations());
 			return held("send queue", Sent::no_room);
 		}
-		request_.rqst = rqst_;
 		verbs::Chain chain;
 		request_.withdraw_offer();
 		const verbs::Mapped mapped = segments != 0 ? advertise(chain) : verbs::Mapped::yes;

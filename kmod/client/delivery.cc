@@ -98,7 +98,7 @@ Taken take(Transport &transport, rpc_rqst *rqst, const proto::Accepted &verdict)
 
 void deliver(Transport &transport, Request &request) noexcept
 {
-	rpc_rqst *const rqst = request.rqst;
+	rpc_rqst *const rqst = request.rqst();
 	const Taken taken = take(transport, rqst, *request.verdict);
 	verbs::ReceiveBuffer &buffer = *std::exchange(request.reply, nullptr);
 	if (!taken) [[unlikely]] {

@@ -18,9 +18,6 @@ namespace {
 constexpr unsigned long connect_timeout = 60 * kernel::HZ;
 constexpr unsigned long bind_timeout = 60 * kernel::HZ;
 constexpr unsigned long idle_timeout = 5 * 60 * kernel::HZ;
-/* The slots that a transport keeps, 64 KiB of them: those of the default. Beyond, sunrpc allocates one for each RPC, and frees
- * it again. */
-constexpr unsigned int kept_slots = 128;
 
 constexpr std::size_t xprt_size = kernel::Layout<rpc_xprt>::size;
 static_assert(xprt_size % alignof(Transport) == 0);
@@ -94,9 +91,8 @@ void rpcordma_client_forget_versions(void)
 
 rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kind)
 {
-	const unsigned int slots = rpcordma_slot_table_entries;
-	rpc_xprt *const xprt = rpcordma_xprt_alloc(args, kind, client::xprt_size + sizeof(Transport),
-						   std::min(client::kept_slots, slots), slots);
+	rpc_xprt *const xprt =
+		rpcordma_xprt_alloc(args, kind, client::xprt_size + sizeof(Transport), 0, rpcordma_slot_table_entries);
 	if (rpcordma_pointer_error(xprt) != 0)
 		return xprt;
 	field::rpc_xprt::connect_timeout(xprt) = client::connect_timeout;
@@ -108,9 +104,12 @@ rpc_xprt *rpcordma_client_setup(xprt_create *args, const rpcordma_xprt_kind *kin
 	field::rpc_xprt::prot(xprt) = kernel::IPPROTO_TCP;
 	if (rpcordma_address_port(field::xprt_create::dstaddr(args)) != 0)
 		rpcordma_xprt_set_bound(xprt);
-	new (&Transport::of(xprt))
-		Transport(xprt, field::xprt_create::srcaddr(args), field::xprt_create::addrlen(args));
-	return xprt;
+	auto &transport = *new (&Transport::of(xprt))
+				  Transport(xprt, field::xprt_create::srcaddr(args), field::xprt_create::addrlen(args));
+	if (transport.slots().open())
+		return xprt;
+	rpcordma_client_destroy(xprt);
+	return kernel::error_pointer<rpc_xprt>(-kernel::ENOMEM);
 }
 
 void rpcordma_client_destroy(rpc_xprt *xprt)
@@ -129,16 +128,28 @@ rpc_wait_queue *rpcordma_client_reverse_replies(rpc_xprt *xprt)
 	return Transport::of(xprt).reverse().replies();
 }
 
+void rpcordma_client_alloc_slot(rpc_xprt *xprt, rpc_task *task)
+{
+	Transport::of(xprt).slots().allocate(task);
+}
+
+void rpcordma_client_free_slot(rpc_xprt *xprt, rpc_rqst *rqst)
+{
+	Transport::of(xprt).slots().free(rqst);
+}
+
 int rpcordma_client_buf_alloc(rpc_task *task)
 {
-	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
-	return Transport::of(rqst).outstanding().allocate(rqst);
+	auto &request = client::Request::of(field::rpc_task::tk_rqstp(task));
+	return request.lend_buffers(rpc_task_gfp_mask()) ? 0 : -kernel::ENOMEM;
 }
 
 void rpcordma_client_buf_free(rpc_task *task)
 {
 	rpc_rqst *const rqst = field::rpc_task::tk_rqstp(task);
-	Transport::of(rqst).outstanding().release(rqst);
+	auto &request = client::Request::of(rqst);
+	Transport::of(rqst).outstanding().release(request);
+	request.take_buffers();
 }
 
 int rpcordma_client_send_request(rpc_rqst *rqst)

@@ -17,6 +17,8 @@ __visible void rpcordma_client_forget_versions(void);
 /* An error pointer where it cannot be had. Process context. */
 __visible struct rpc_xprt *rpcordma_client_setup(struct xprt_create *args, const struct rpcordma_xprt_kind *kind);
 __visible void rpcordma_client_connect(struct rpc_xprt *xprt, struct rpc_task *task);
+__visible void rpcordma_client_alloc_slot(struct rpc_xprt *xprt, struct rpc_task *task);
+__visible void rpcordma_client_free_slot(struct rpc_xprt *xprt, struct rpc_rqst *request);
 __visible int rpcordma_client_buf_alloc(struct rpc_task *task);
 __visible void rpcordma_client_buf_free(struct rpc_task *task);
 __visible int rpcordma_client_send_request(struct rpc_rqst *request);

@@ -33,7 +33,7 @@ void trace_invalidated(const Transport &transport, Request &request, const char 
 	if (!rpcordma_traces())
 		return;
 	request.advertised.for_each([&](const verbs::Registration &registration) {
-		rpcordma_trace_segment_invalidated(transport.peer(), static_cast<u32>(xid_of(request.rqst)),
+		rpcordma_trace_segment_invalidated(transport.peer(), static_cast<u32>(xid_of(request.rqst())),
 						   static_cast<u32>(registration.handle()),
 						   registration.invalidated ? "responder" : by);
 	});
@@ -52,49 +52,28 @@ Outstanding::~Outstanding()
 	rpc_destroy_wait_queue(sleepers_.get());
 }
 
-int Outstanding::allocate(rpc_rqst *rqst) noexcept
+void Outstanding::release(Request &request) noexcept
 {
-	const gfp_t gfp = rpc_task_gfp_mask();
-	Request *request;
-	{
-		kernel::Guard guard(lock_);
-		request = free_.take();
-	}
-	if (!request)
-		request = new (gfp) Request(*this);
-	if (!request)
-		return -kernel::ENOMEM;
-	if (request->lend_buffers(rqst, gfp))
-		return 0;
-	kernel::Guard guard(lock_);
-	free_.put(*request);
-	return -kernel::ENOMEM;
-}
-
-void Outstanding::release(rpc_rqst *rqst) noexcept
-{
-	Request &request = Request::of(rqst);
-	Left left = put_back(request);
+	/* Read without the lock: sunrpc has waited for the completions that worked with the RPC, and only they and the RPC's tasks
+	 * write it. */
+	if (request.progress_.state == State::idle) [[likely]]
+		return;
+	Left left = end(request);
 	if (left == Left::fence) {
 		fence(request);
-		left = put_back(request);
+		left = end(request);
 	}
 	/* A Call that waits for a credit may have to see that none comes back. */
 	if (left == Left::abandoned_credit)
 		owner_.room();
 }
 
-Outstanding::Left Outstanding::put_back(Request &request) noexcept
+Outstanding::Left Outstanding::end(Request &request) noexcept
 {
-	/* Freed without the lock. */
-	kernel::Block large;
 	kernel::Guard guard(lock_);
 	if (withdraw(request))
 		return Left::fence;
-	large = request.take_large_buffer();
-	const bool is_abandoned = abandon(request);
-	free_.put(request);
-	return is_abandoned ? Left::abandoned_credit : Left::nothing;
+	return abandon(request) ? Left::abandoned_credit : Left::nothing;
 }
 
 void Outstanding::connected(std::uint32_t credits) noexcept
@@ -270,18 +249,6 @@ void Outstanding::await_another(Request &request) noexcept
 	progress_of(request).state = State::sent;
 }
 
-bool Outstanding::trim() noexcept
-{
-	kernel::List<Request> unneeded;
-	bool is_more;
-	{
-		kernel::Guard guard(lock_);
-		is_more = free_.give_up(unneeded);
-	}
-	unneeded.delete_all();
-	return is_more;
-}
-
 void Outstanding::sweep() noexcept
 {
 	{
@@ -306,7 +273,7 @@ void Outstanding::sweep() noexcept
 			kernel::Guard guard(lock_);
 			progress_of(*request).state = State::idle;
 		}
-		let_go(owner_, request->rqst, *std::exchange(request->reply, nullptr));
+		let_go(owner_, request->rqst(), *std::exchange(request->reply, nullptr));
 	}
 }
 
@@ -376,7 +343,7 @@ bool Outstanding::withdraw(Request &request) noexcept
 	const bool is_begun = std::exchange(progress.state, State::withdrawn) == State::withdrawn;
 	if (is_begun || progress.memory == Memory::returning)
 		return true;
-	rpcordma_trace_call_fenced(owner_.peer(), static_cast<u32>(xid_of(request.rqst)), request.advertised.count());
+	rpcordma_trace_call_fenced(owner_.peer(), static_cast<u32>(xid_of(request.rqst())), request.advertised.count());
 	if (request.advertised.is_invalidated()) {
 		invalidated_by_peer(request);
 		owner_.room();

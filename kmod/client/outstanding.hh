@@ -6,7 +6,6 @@
 
 #include "client/request.hh"
 #include "kernel/list.hh"
-#include "kernel/reserve.hh"
 #include "kernel/sync.hh"
 #include "proto/credits.hh"
 #include "proto/received.hh"
@@ -22,15 +21,12 @@ class Transport;
 class Outstanding {
     public:
 	explicit Outstanding(Transport &owner) noexcept;
-	/* No RPC has a Request any more. */
 	~Outstanding();
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	/* Gives the RPC a Request with buffers. Return: 0 or -ENOMEM. Context: a task; may sleep. */
-	[[nodiscard]] int allocate(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Takes the Request back. Context: a task; sleeps until the peer does not reach the RPC's memory. */
-	void release(rpc_rqst *rqst) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Sees that the RPC can be ended. Context: a task; sleeps until the peer does not reach the RPC's memory. */
+	void release(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Puts the task to sleep
 	 * until the peer does not reach the RPC's memory. Context: the task's callback; does not sleep itself. */
 	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept RPCORDMA_EXCLUDES(lock_);
@@ -94,8 +90,6 @@ class Outstanding {
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The Call waits for another Reply, and offers it no memory. Context: a completion. */
 	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Frees what has not been needed since the last call. Return: whether another call may free more. Context: process. */
-	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back all memory that the peer could reach. The queue pair is drained. Context: the send lock. */
 	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -112,7 +106,7 @@ class Outstanding {
 	void memory_is_back(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	void settle(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool withdraw(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
-	/* What is left to do for a Request that was to be put back. */
+	/* What is left to do for an RPC that was to be ended. */
 	enum class Left : std::uint8_t {
 		nothing,
 		/* Its memory has to come back first. */
@@ -120,15 +114,13 @@ class Outstanding {
 		/* Its credit does not come back. */
 		abandoned_credit,
 	};
-	[[nodiscard]] Left put_back(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] Left end(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool free_memory(Request &request, const char *by) noexcept RPCORDMA_EXCLUDES(lock_);
 	bool abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_OUTSTANDING};
-	/* For the next RPCs. */
-	kernel::Reserve<Request> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* Those with memory that the peer may reach. */
 	kernel::List<Request> advertising_ RPCORDMA_GUARDED_BY(lock_);
 	proto::Credits credits_ RPCORDMA_GUARDED_BY(lock_){1};

@@ -11,8 +11,7 @@ namespace field = kernel::field;
 
 namespace {
 
-/* Buffers begin at a cache line, so that what the device writes shares none with what the CPU does. In front of the call
- * buffer is a pointer to the Request that it belongs to. */
+/* Buffers begin at a cache line, so that what the device writes shares none with what the CPU does. */
 constexpr std::size_t line = 64;
 
 /* A usual RPC's buffers together are smaller; those of NFS 4's OPEN need more than half of it. */
@@ -45,32 +44,31 @@ Request::Request(Outstanding &owner) noexcept
 {
 }
 
-Request &Request::of(const rpc_rqst *rqst) noexcept
+Request &Request::of(rpc_rqst *rqst) noexcept
 {
-	auto *const buffer = static_cast<std::byte *>(field::rpc_rqst::rq_buffer(rqst));
-	return **reinterpret_cast<Request *const *>(buffer - line);
+	return *kernel::owner_of(&Request::rqst_, rqst);
 }
 
-bool Request::lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept
+bool Request::lend_buffers(gfp_t gfp) noexcept
 {
-	const std::size_t reply_at = line + lines(field::rpc_rqst::rq_callsize(rqst));
-	const std::size_t needed = reply_at + lines(field::rpc_rqst::rq_rcvsize(rqst));
+	const std::size_t reply_at = lines(field::rpc_rqst::rq_callsize(rqst()));
+	const std::size_t needed = reply_at + lines(field::rpc_rqst::rq_rcvsize(rqst()));
 	if (buffer_.size() < needed) {
 		/* A small buffer is better than none where there is no memory for a larger one. */
 		kernel::Block larger(block_size(needed), gfp);
 		if (!larger)
 			return false;
 		buffer_ = std::move(larger);
-		*reinterpret_cast<Request **>(buffer_.data()) = this;
 	}
-	field::rpc_rqst::rq_buffer(rqst) = buffer_.data() + line;
-	field::rpc_rqst::rq_rbuffer(rqst) = buffer_.data() + reply_at;
+	field::rpc_rqst::rq_buffer(rqst()) = buffer_.data();
+	field::rpc_rqst::rq_rbuffer(rqst()) = buffer_.data() + reply_at;
 	return true;
 }
 
-kernel::Block Request::take_large_buffer() noexcept
+void Request::take_buffers() noexcept
 {
-	return buffer_.size() > kept_size ? std::exchange(buffer_, {}) : kernel::Block();
+	if (buffer_.size() > kept_size)
+		buffer_ = {};
 }
 
 verbs::Mapped Request::advertise(const xdr_buf &call, const xdr_buf &reply, const proto::Plan &plan,

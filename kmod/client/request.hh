@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the requester holds for one RPC, from its allocation to its release by sunrpc. */
+/* What the requester holds for one RPC, from its reservation to its release by sunrpc: its slot, and what belongs to it. */
 #pragma once
 
 #include <array>
@@ -25,20 +25,22 @@ class Outstanding;
 /* What became of an attempt to send. Too large is also what the device can never register. */
 enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 
-/* Owned by sunrpc's request while that has an rq_buffer, else by `Outstanding`. `Progress` has a lock. All else belongs to
- * one context at a time: to the holder of the send lock until the Call is posted, to completions from its Reply on. */
+/* Belongs to a task of sunrpc's, or is one of the free ones of `Slots`. `Progress` has a lock. All else belongs to one context at a
+ * time: to the task; to the holder of the send lock until the Call is posted; to completions from its Reply on. */
 class Request final : public kernel::Heap, public kernel::ListNode<Request>, public verbs::Signal {
     public:
 	explicit Request(Outstanding &owner) noexcept;
 
-	/* The Request of an RPC that has an rq_buffer. */
-	[[nodiscard]] static Request &of(const rpc_rqst *rqst) noexcept;
+	/* The Request of a slot. */
+	[[nodiscard]] static Request &of(rpc_rqst *rqst) noexcept;
+	/* The slot, for sunrpc. */
+	[[nodiscard]] rpc_rqst *rqst() noexcept { return rqst_.get(); }
 
 	/* Gives the RPC buffers of the sizes that it asks for. Return: false if there is no memory. Context: may sleep if
 	 * `gfp` allows that. */
-	[[nodiscard]] bool lend_buffers(rpc_rqst *rqst, gfp_t gfp) noexcept;
-	/* Its buffers, where they are large: those are not kept for the next RPC. */
-	[[nodiscard]] kernel::Block take_large_buffer() noexcept;
+	[[nodiscard]] bool lend_buffers(gfp_t gfp) noexcept;
+	/* The RPC has no use for them any more. Large ones are not kept for the next. */
+	void take_buffers() noexcept;
 
 	/* Registers what the plan has travel by chunks, with registrations that `advertised` has taken, and appends the work
 	 * requests to `chain`. Nothing is offered before. Where the result is not yes, `advertised` is to be put back.
@@ -65,8 +67,6 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 	/* All of them as the Call's header has them. Refers to this. */
 	[[nodiscard]] wire::ChunksToSend chunks() const noexcept;
 
-	/* Set when the Call is sent. */
-	rpc_rqst *rqst = nullptr;
 	verbs::Advertised advertised;
 	/* The Reply that is being worked on, and what it has been found to be. */
 	verbs::ReceiveBuffer *reply = nullptr;
@@ -112,6 +112,7 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 
 	Counted counted_{live_objects.requests};
 	Outstanding &owner_;
+	kernel::Opaque<rpc_rqst> rqst_;
 	kernel::Block buffer_;
 	Progress progress_;
 	std::array<wire::ReadSegment, verbs::most_segments> read_segments_;

@@ -7,6 +7,7 @@
 #include "client/negotiator.hh"
 #include "client/outstanding.hh"
 #include "client/reverse.hh"
+#include "client/slots.hh"
 #include "client/statistics.hh"
 #include "kernel/atomic.hh"
 #include "kernel/histogram.hh"
@@ -53,6 +54,7 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
 	[[nodiscard]] Connector &connector() noexcept { return connector_; }
 	[[nodiscard]] Negotiator &negotiator() noexcept { return negotiator_; }
 	[[nodiscard]] Outstanding &outstanding() noexcept { return outstanding_; }
+	[[nodiscard]] Slots &slots() noexcept { return slots_; }
 	[[nodiscard]] ReverseResponder &reverse() noexcept { return reverse_; }
 	[[nodiscard]] Statistics &statistics() noexcept { return statistics_; }
 	[[nodiscard]] verbs::Tallies &tallies() noexcept { return tallies_; }
@@ -67,13 +69,14 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
     private:
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
 	void lost(const verbs::Ending &why) noexcept override;
-	bool trim() noexcept override { return outstanding_.trim(); }
+	bool trim() noexcept override { return slots_.trim(); }
 
 	Counted counted_{live_objects.transports};
 	rpc_xprt *const xprt_;
 	Connector connector_;
 	Negotiator negotiator_{*this};
 	Outstanding outstanding_{*this};
+	Slots slots_{*this};
 	ReverseResponder reverse_{*this};
 	Statistics statistics_;
 	verbs::Tallies tallies_;

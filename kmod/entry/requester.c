@@ -102,8 +102,8 @@ static void wait_for_reply(struct rpc_task *task)
 static const struct rpc_xprt_ops operations = {
 	.reserve_xprt = reserve_xprt,
 	.release_xprt = release_xprt,
-	.alloc_slot = xprt_alloc_slot,
-	.free_slot = xprt_free_slot,
+	.alloc_slot = rpcordma_client_alloc_slot,
+	.free_slot = rpcordma_client_free_slot,
 	.rpcbind = rpcb_getport_async,
 	.set_port = rpcordma_address_set_port,
 	.connect = rpcordma_client_connect,

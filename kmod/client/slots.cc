@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "client/slots.hh"
+
+#include <algorithm>
+
+#include "client/transport.hh"
+#include "kernel/sync.hh"
+
+namespace rpcordma::client {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* Counts another slot, which is to be made; false where there are as many as there may be. Under sunrpc's lock. */
+bool count_another(rpc_xprt *xprt)
+{
+	unsigned int &count = field::rpc_xprt::num_reqs(xprt);
+	if (count == field::rpc_xprt::max_reqs(xprt))
+		return false;
+	count++;
+	unsigned long &most = field::rpc_xprt::max_slots(xprt);
+	most = std::max<unsigned long>(most, count);
+	return true;
+}
+
+} // namespace
+
+bool Slots::open() noexcept
+{
+	auto *const request = new (kernel::GFP_KERNEL) Request(owner_.outstanding());
+	if (!request)
+		return false;
+	kernel::KernelGuard guard(lock());
+	(void)count_another(owner_.xprt());
+	free_.put(*request);
+	return true;
+}
+
+void Slots::allocate(rpc_task *task) noexcept
+{
+	rpc_xprt *const xprt = owner_.xprt();
+	int &status = field::rpc_task::tk_status(task);
+	Request *request;
+	{
+		kernel::KernelGuard guard(lock());
+		request = free_.take();
+		if (!request && !count_another(xprt)) {
+			xprt_add_backlog(xprt, task);
+			status = -kernel::EAGAIN;
+			return;
+		}
+	}
+	if (!request) {
+		request = new (rpc_task_gfp_mask()) Request(owner_.outstanding());
+		if (!request) {
+			kernel::KernelGuard guard(lock());
+			field::rpc_xprt::num_reqs(xprt)--;
+			status = -kernel::ENOMEM;
+			return;
+		}
+	}
+	status = 0;
+	field::rpc_task::tk_rqstp(task) = request->rqst();
+}
+
+void Slots::free(rpc_rqst *rqst) noexcept
+{
+	rpc_xprt *const xprt = owner_.xprt();
+	/* sunrpc expects it so. */
+	__builtin_memset(rqst, 0, kernel::Layout<rpc_rqst>::size);
+	kernel::KernelGuard guard(lock());
+	/* Tasks wait only where that is said, under this lock. */
+	if (rpcordma_xprt_congested(xprt) && xprt_wake_up_backlog(xprt, rqst)) [[unlikely]]
+		return;
+	free_.put(Request::of(rqst));
+}
+
+bool Slots::trim() noexcept
+{
+	kernel::List<Request> unneeded;
+	bool is_more;
+	{
+		kernel::KernelGuard guard(lock());
+		is_more = free_.give_up(unneeded);
+		field::rpc_xprt::num_reqs(owner_.xprt()) -= unneeded.size();
+	}
+	unneeded.delete_all();
+	return is_more;
+}
+
+spinlock &Slots::lock() const noexcept
+{
+	return field::rpc_xprt::reserve_lock(owner_.xprt());
+}
+
+} // namespace rpcordma::client
