@@ -18,6 +18,7 @@ RANGES = {"rdma_slot_table_entries": (4, 16384), "rdma_max_inline_read": (1024, 
           "rdma_max_inline_write": (1024, 65536), "rdma_inline_write_padding": (0, None),
           "rdma_memreg_strategy": (0, 6), "rdma_pad_optimize": (-(1 << 31), (1 << 31) - 1)}
 FEWEST_SLOTS, _ = RANGES["rdma_slot_table_entries"]
+KIBIBYTES_64 = 64 << 10
 # What the kernel's own has not.
 OURS = {"rdma_highest_version": (1, 2)}
 # Where struct ib_qp_init_attr has max_send_sge and max_recv_sge: the same in both kernels, as
@@ -73,9 +74,9 @@ def test_three_scatter_gather_elements_are_enough(pair: Pair, version: str) -> N
 
 @pytest.mark.versions("3", "4.2")
 def test_rpcs_beyond_the_slots_wait_for_one(pair: Pair, version: str) -> None:
-    """No more exist than may be outstanding, no data is wrong, and what is killed while it waits takes no slot along."""
+    """There are no more than may be outstanding, no data is wrong, and what is killed as it waits takes none along."""
     with sysctl(pair.client, rdma_slot_table_entries=FEWEST_SLOTS), \
-            mounted(pair, version, options="rsize=65536,wsize=65536") as mount:
+            mounted(pair, version, KIBIBYTES_64, options=f"rsize={KIBIBYTES_64},wsize={KIBIBYTES_64}") as mount:
         fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=4k", "--direct=1", "--size=2m", "--iodepth=64",
             "--numjobs=2", "--group_reporting")
         pair.client.run("rm /mnt/job*")
