@@ -12,6 +12,11 @@ namespace field = kernel::field;
 
 namespace {
 
+spinlock &lock_of(rpc_xprt *xprt)
+{
+	return field::rpc_xprt::reserve_lock(xprt);
+}
+
 /* Counts another slot, which is to be made; false where there are as many as there may be. Under sunrpc's lock. */
 bool count_another(rpc_xprt *xprt)
 {
@@ -28,11 +33,12 @@ bool count_another(rpc_xprt *xprt)
 
 bool Slots::open() noexcept
 {
+	rpc_xprt *const xprt = owner_.xprt();
 	auto *const request = new (kernel::GFP_KERNEL) Request(owner_.outstanding());
 	if (!request)
 		return false;
-	kernel::KernelGuard guard(lock());
-	(void)count_another(owner_.xprt());
+	kernel::KernelGuard guard(lock_of(xprt));
+	(void)count_another(xprt);
 	free_.put(*request);
 	return true;
 }
@@ -43,7 +49,7 @@ void Slots::allocate(rpc_task *task) noexcept
 	int &status = field::rpc_task::tk_status(task);
 	Request *request;
 	{
-		kernel::KernelGuard guard(lock());
+		kernel::KernelGuard guard(lock_of(xprt));
 		request = free_.take();
 		if (!request && !count_another(xprt)) {
 			xprt_add_backlog(xprt, task);
@@ -54,7 +60,7 @@ void Slots::allocate(rpc_task *task) noexcept
 	if (!request) {
 		request = new (rpc_task_gfp_mask()) Request(owner_.outstanding());
 		if (!request) {
-			kernel::KernelGuard guard(lock());
+			kernel::KernelGuard guard(lock_of(xprt));
 			field::rpc_xprt::num_reqs(xprt)--;
 			status = -kernel::ENOMEM;
 			return;
@@ -69,7 +75,7 @@ void Slots::free(rpc_rqst *rqst) noexcept
 	rpc_xprt *const xprt = owner_.xprt();
 	/* sunrpc expects it so. */
 	__builtin_memset(rqst, 0, kernel::Layout<rpc_rqst>::size);
-	kernel::KernelGuard guard(lock());
+	kernel::KernelGuard guard(lock_of(xprt));
 	/* Tasks wait only where that is said, under this lock. */
 	if (rpcordma_xprt_congested(xprt) && xprt_wake_up_backlog(xprt, rqst)) [[unlikely]]
 		return;
@@ -78,20 +84,16 @@ void Slots::free(rpc_rqst *rqst) noexcept
 
 bool Slots::trim() noexcept
 {
+	rpc_xprt *const xprt = owner_.xprt();
 	kernel::List<Request> unneeded;
 	bool is_more;
 	{
-		kernel::KernelGuard guard(lock());
+		kernel::KernelGuard guard(lock_of(xprt));
 		is_more = free_.give_up(unneeded);
-		field::rpc_xprt::num_reqs(owner_.xprt()) -= unneeded.size();
+		field::rpc_xprt::num_reqs(xprt) -= unneeded.size();
 	}
 	unneeded.delete_all();
 	return is_more;
-}
-
-spinlock &Slots::lock() const noexcept
-{
-	return field::rpc_xprt::reserve_lock(owner_.xprt());
 }
 
 } // namespace rpcordma::client

@@ -32,8 +32,6 @@ class Slots {
 	[[nodiscard]] bool trim() noexcept;
 
     private:
-	[[nodiscard]] spinlock &lock() const noexcept;
-
 	Transport &owner_;
 	kernel::Reserve<Request> free_;
 };

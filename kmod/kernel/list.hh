@@ -6,7 +6,7 @@
 
 namespace rpcordma::kernel {
 
-/* A base of what can be on a List. */
+/* A base of what can be on a List, or in a Reserve. */
 template <typename T> class ListNode {
     public:
 	ListNode() noexcept = default;
@@ -15,6 +15,7 @@ template <typename T> class ListNode {
 
     private:
 	template <typename> friend class List;
+	template <typename> friend class Reserve;
 	ListNode *previous_ = nullptr;
 	ListNode *next_ = nullptr;
 };
