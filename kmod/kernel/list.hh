@@ -44,14 +44,13 @@ template <typename T> class List {
 	/* Takes the first element off, or null. */
 	[[nodiscard]] T *pop_front() noexcept
 	{
-		T *const first = front();
-		if (first) {
-			/* As remove() would; so Clang's analyzer sees that it is on the list no more. */
-			ListNode<T> &node = *first;
-			head_.next_ = node.next_;
-			remove(*first);
-		}
-		return first;
+		ListNode<T> *const first = head_.next_;
+		if (first == &head_)
+			return nullptr;
+		head_.next_ = first->next_;
+		first->next_->previous_ = &head_;
+		size_--;
+		return static_cast<T *>(first);
 	}
 	/* Takes the last element off, or null. */
 	[[nodiscard]] T *pop_back() noexcept

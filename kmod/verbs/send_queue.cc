@@ -321,11 +321,11 @@ void SendQueue::retire(std::uint32_t mark) noexcept
 			retired_ = mark;
 			window_ = std::min(depth_, window_ + done);
 		}
-		while (SendBuffer *const buffer = in_queue_.front()) {
-			if (static_cast<std::int32_t>(retired_ - buffer->mark_) < 0)
+		for (;;) {
+			const SendBuffer *const first = in_queue_.front();
+			if (!first || static_cast<std::int32_t>(retired_ - first->mark_) < 0)
 				break;
-			in_queue_.remove(*buffer);
-			free_.put(*buffer);
+			free_.put(*in_queue_.pop_front());
 		}
 	}
 	user_.room();
