@@ -4,14 +4,18 @@
 import re
 
 import pytest
-from expectations import MEBIBYTE, eventually, mounted
+from expectations import MEBIBYTE, eventually, live_objects, mounted
 from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Pair
+from lab.errors import CommandFailed
+from lab.fault_injection import failing_function
 
 pytestmark = pytest.mark.about("client")
 
 CGROUP = "/sys/fs/cgroup/tight"
+# Of what follows a mount, in which one RPC is outstanding at a time, the first allocations are those of slots and buffers.
+WITHOUT_MEMORY = 20
 
 
 def test_forced_disconnects_lose_nothing(pair: Pair, version: str, full: bool) -> None:
@@ -51,6 +55,22 @@ def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pai
         assert waiting.wait(60).status == 0, waiting.output
         assert max(map(int, re.findall(r"delay_ms=(\d+)", pair.client.read(TRACE)))) <= 5000
         pair.client.run("rm /mnt/file")
+
+
+@pytest.mark.versions("3")
+def test_slots_without_memory_are_asked_for_again(pair: Pair, version: str) -> None:
+    """An RPC waits for a moment; who mounts is told."""
+    with mounted(pair, version), failing_function(pair.client, "rpcordma_alloc", 0, WITHOUT_MEMORY) as failed:
+        fio(pair.client, "--directory=/mnt", "--rw=randrw", "--bs=4k", "--direct=1", "--size=2m", "--iodepth=32")
+        pair.client.run("rm /mnt/job*")
+        assert failed() == WITHOUT_MEMORY
+        # Those that could not be made do not count.
+        shown = pair.client.output("sed -n s/^num_reqs=//p /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/xprt_info")
+        assert int(shown) == live_objects(pair.client)["requests"] > 1
+    with failing_function(pair.client, "rpcordma_alloc", 0) as failed:
+        with pytest.raises(CommandFailed, match="Cannot allocate memory"):
+            pair.mount(version)
+        assert failed() == 1
 
 
 @pytest.mark.versions("4.2")
