@@ -14,7 +14,7 @@ from lab.fault_injection import failing_function
 pytestmark = pytest.mark.about("client")
 
 CGROUP = "/sys/fs/cgroup/tight"
-# Of what follows a mount, in which one RPC is outstanding at a time, the first allocations are those of slots and buffers.
+# In what follows a mount, whose RPCs come one after the other, the first allocations are those of slots and buffers.
 WITHOUT_MEMORY = 20
 
 
