@@ -54,8 +54,8 @@ Outstanding::~Outstanding()
 
 void Outstanding::release(Request &request) noexcept
 {
-	/* Read without the lock: sunrpc has waited for the completions that worked with the RPC, and only they and the RPC's tasks
-	 * write it. */
+	/* Read without the lock: whoever else writes it has pinned the RPC, and sunrpc has waited for that to end. No memory is
+	 * advertised where it is idle. */
 	if (request.progress_.state == State::idle) [[likely]]
 		return;
 	Left left = end(request);

@@ -25,7 +25,8 @@ class Outstanding {
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	/* Sees that the RPC can be ended. Context: a task; sleeps until the peer does not reach the RPC's memory. */
+	/* The RPC ends. If its Call has no Reply, its credit stays taken. Context: a task; sleeps until the peer does not reach
+	 * the RPC's memory. */
 	void release(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Puts the task to sleep
 	 * until the peer does not reach the RPC's memory. Context: the task's callback; does not sleep itself. */

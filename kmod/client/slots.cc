@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "client/slots.hh"
 
-#include <algorithm>
-
 #include "client/transport.hh"
 #include "kernel/sync.hh"
 
@@ -21,11 +19,9 @@ spinlock &lock_of(rpc_xprt *xprt)
 bool count_another(rpc_xprt *xprt)
 {
 	unsigned int &count = field::rpc_xprt::num_reqs(xprt);
-	if (count == field::rpc_xprt::max_reqs(xprt))
+	if (count >= field::rpc_xprt::max_reqs(xprt))
 		return false;
 	count++;
-	unsigned long &most = field::rpc_xprt::max_slots(xprt);
-	most = std::max<unsigned long>(most, count);
 	return true;
 }
 
@@ -33,12 +29,10 @@ bool count_another(rpc_xprt *xprt)
 
 bool Slots::open() noexcept
 {
-	rpc_xprt *const xprt = owner_.xprt();
 	auto *const request = new (kernel::GFP_KERNEL) Request(owner_.outstanding());
 	if (!request)
 		return false;
-	kernel::KernelGuard guard(lock_of(xprt));
-	(void)count_another(xprt);
+	field::rpc_xprt::num_reqs(owner_.xprt()) = 1;
 	free_.put(*request);
 	return true;
 }
@@ -62,6 +56,9 @@ void Slots::allocate(rpc_task *task) noexcept
 		if (!request) {
 			kernel::KernelGuard guard(lock_of(xprt));
 			field::rpc_xprt::num_reqs(xprt)--;
+			/* Who came to wait because this one was counted tries to make one: this task may be killed. */
+			if (rpcordma_xprt_congested(xprt))
+				(void)rpc_wake_up_next(&field::rpc_xprt::backlog(xprt));
 			status = -kernel::ENOMEM;
 			return;
 		}
@@ -73,10 +70,10 @@ void Slots::allocate(rpc_task *task) noexcept
 void Slots::free(rpc_rqst *rqst) noexcept
 {
 	rpc_xprt *const xprt = owner_.xprt();
-	/* sunrpc expects it so. */
+	/* sunrpc expects a free one to be zero: it initialises only some members of it. */
 	__builtin_memset(rqst, 0, kernel::Layout<rpc_rqst>::size);
 	kernel::KernelGuard guard(lock_of(xprt));
-	/* Tasks wait only where that is said, under this lock. */
+	/* Whoever has a task wait says so before, under this lock. */
 	if (rpcordma_xprt_congested(xprt) && xprt_wake_up_backlog(xprt, rqst)) [[unlikely]]
 		return;
 	free_.put(Request::of(rqst));
@@ -89,6 +86,8 @@ bool Slots::trim() noexcept
 	bool is_more;
 	{
 		kernel::KernelGuard guard(lock_of(xprt));
+		/* One at least has to be left: open(). */
+		static_assert(kernel::least_kept != 0);
 		is_more = free_.give_up(unneeded);
 		field::rpc_xprt::num_reqs(xprt) -= unneeded.size();
 	}

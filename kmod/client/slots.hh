@@ -18,8 +18,8 @@ class Slots {
 	{
 	}
 
-	/* Makes the first one. It is never given up, so that a task that waits for a slot waits for one that is in use.
-	 * Return: false if there is no memory. Context: process, once, before all else. */
+	/* Makes the first one. From then on there is one at least, so that a task that waits for a slot waits for one that is in
+	 * use. Return: false if there is no memory. Context: process, once, before all else. */
 	[[nodiscard]] bool open() noexcept;
 	/* As sunrpc/xprt.h has it for alloc_slot(). Gives the task a slot, and sets its tk_status to 0. Sets that to -ENOMEM
 	 * where there is no memory for one; to -EAGAIN where as many are in use as there may be: then the task waits for one.

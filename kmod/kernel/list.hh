@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace rpcordma::kernel {
 
@@ -47,8 +48,9 @@ template <typename T> class List {
 		ListNode<T> *const first = head_.next_;
 		if (first == &head_)
 			return nullptr;
-		head_.next_ = first->next_;
-		first->next_->previous_ = &head_;
+		head_.next_ = std::exchange(first->next_, nullptr);
+		head_.next_->previous_ = &head_;
+		first->previous_ = nullptr;
 		size_--;
 		return static_cast<T *>(first);
 	}

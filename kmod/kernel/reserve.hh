@@ -48,8 +48,7 @@ template <typename T> class Reserve {
 	 * Return: whether there are more that another call may move. */
 	bool give_up(List<T> &to, std::uint32_t kept = least_kept) noexcept
 	{
-		const std::uint32_t unneeded = std::exchange(fewest_, ~0u);
-		const std::uint32_t left = std::max(size_ - std::min(size_, unneeded), std::min(size_, kept));
+		const std::uint32_t left = std::max(size_ - fewest_, std::min(size_, kept));
 		if (left != size_)
 			cut(left, to);
 		fewest_ = size_;
@@ -73,7 +72,7 @@ template <typename T> class Reserve {
 			to.push_back(*static_cast<T *>(std::exchange(node, node->next_)));
 	}
 
-	/* Linked in one direction, which is all that one RPC after the other needs. */
+	/* Linked in one direction: an RPC takes and puts the first one. */
 	ListNode<T> head_;
 	std::uint32_t size_ = 0;
 	/* The fewest that there were since the last look: so many have not been needed. */
