@@ -24,7 +24,8 @@ KERNEL = 1 << 63
 PROGRAMS = "(programs)"
 PATIENCE = 60.0
 
-
+# With idle=poll. The compiler may have made a variant of it.
+IDLE = re.compile(r"cpu_idle_poll(\.\w+)*")
 # The kernel's functions that take a lock. Those that only try to are among them.
 LOCK = re.compile(r"(_raw_(spin|read|write)_(try)?lock|mutex_(try)?lock|down_(read|write))(_\w+)?")
 
@@ -60,6 +61,11 @@ class Profile:
         called, offset = symbols.find(stretch.target)
         if offset == 0 and LOCK.fullmatch(called):
             self.locks[name] += executions
+
+    @property
+    def busy(self) -> int:
+        """All instructions but those of the loop in which the kernel waits for something to do."""
+        return sum(number for name, number in self.instructions.items() if not IDLE.fullmatch(name))
 
     def subtract(self, other: "Profile") -> None:
         """Leaves what this one has beyond the other. Can be less than nothing, where the other one waited longer."""

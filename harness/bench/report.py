@@ -59,6 +59,8 @@ def functions(row: Row, sides: tuple[Side, ...], comparison: Comparison, count: 
     lines = [f"{row.name}: instructions per operation, {sides[0].name} and {sides[1].name}, difference, calls of both"]
     modules = [by_module(profile.instructions, operations) for profile in profiles]
     lines += [line(module, [side[module] for side in modules]) for module in largest_first(modules)]
+    busy = [profile.busy / operations for profile in profiles]
+    lines += [line("(all, without idle time)", busy, f"{busy[1] / busy[0]:.4f}" if busy[0] else "")]
     lines += ["", "locks taken for each operation, and locked instructions: of both"]
     locks, locked = ([by_module(counter, operations) for counter in counters] for counters in
                      ([profile.locks for profile in profiles], [profile.locked for profile in profiles]))
