@@ -40,31 +40,34 @@ bool Slots::open() noexcept
 void Slots::allocate(rpc_task *task) noexcept
 {
 	rpc_xprt *const xprt = owner_.xprt();
-	int &status = field::rpc_task::tk_status(task);
 	Request *request;
 	{
 		kernel::KernelGuard guard(lock_of(xprt));
 		request = free_.take();
 		if (!request && !count_another(xprt)) {
 			xprt_add_backlog(xprt, task);
-			status = -kernel::EAGAIN;
+			field::rpc_task::tk_status(task) = -kernel::EAGAIN;
 			return;
 		}
 	}
-	if (!request) {
-		request = new (rpc_task_gfp_mask()) Request(owner_.outstanding());
-		if (!request) {
-			kernel::KernelGuard guard(lock_of(xprt));
-			field::rpc_xprt::num_reqs(xprt)--;
-			/* Who came to wait because this one was counted tries to make one: this task may be killed. */
-			if (rpcordma_xprt_congested(xprt))
-				(void)rpc_wake_up_next(&field::rpc_xprt::backlog(xprt));
-			status = -kernel::ENOMEM;
-			return;
-		}
-	}
-	status = 0;
-	field::rpc_task::tk_rqstp(task) = request->rqst();
+	if (!request)
+		request = make();
+	field::rpc_task::tk_status(task) = request ? 0 : -kernel::ENOMEM;
+	if (request) [[likely]]
+		field::rpc_task::tk_rqstp(task) = request->rqst();
+}
+
+Request *Slots::make() noexcept
+{
+	if (auto *const request = new (rpc_task_gfp_mask()) Request(owner_.outstanding()))
+		return request;
+	rpc_xprt *const xprt = owner_.xprt();
+	kernel::KernelGuard guard(lock_of(xprt));
+	field::rpc_xprt::num_reqs(xprt)--;
+	/* The task that gets none may be killed. One that waits because this one was counted tries next. */
+	if (rpcordma_xprt_congested(xprt))
+		(void)rpc_wake_up_next(&field::rpc_xprt::backlog(xprt));
+	return nullptr;
 }
 
 void Slots::free(rpc_rqst *rqst) noexcept

@@ -32,6 +32,9 @@ class Slots {
 	[[nodiscard]] bool trim() noexcept;
 
     private:
+	/* Makes one that has been counted. Return: null if there is no memory. */
+	[[nodiscard, gnu::noinline]] Request *make() noexcept;
+
 	Transport &owner_;
 	kernel::Reserve<Request> free_;
 };
