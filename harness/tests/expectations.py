@@ -16,6 +16,8 @@ INSTANCE = "/sys/kernel/tracing/instances/versions"
 OFFERED = "/proc/sys/sunrpc/rdma_highest_version"
 ACCEPTED = "/proc/sys/sunrpc/svc_rdma/highest_version"
 LIVE_OBJECTS = "/sys/kernel/debug/rpcordma/live_objects"
+# What sunrpc shows of the client's transports, a directory for each.
+TRANSPORTS = "/sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma"
 MEBIBYTE = 1 << 20
 
 

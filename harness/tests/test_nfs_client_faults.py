@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from expectations import MEBIBYTE, eventually, live_objects, mounted
+from expectations import MEBIBYTE, TRANSPORTS, eventually, live_objects, mounted
 from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Pair
@@ -65,7 +65,7 @@ def test_slots_without_memory_are_asked_for_again(pair: Pair, version: str) -> N
         pair.client.run("rm /mnt/job*")
         assert failed() == WITHOUT_MEMORY
         # Those that could not be made do not count.
-        shown = pair.client.output("sed -n s/^num_reqs=//p /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/xprt_info")
+        shown = pair.client.output(f"sed -n s/^num_reqs=//p {TRANSPORTS}/xprt_info")
         assert int(shown) == live_objects(pair.client)["requests"] > 1
     with failing_function(pair.client, "rpcordma_alloc", 0) as failed:
         with pytest.raises(CommandFailed, match="Cannot allocate memory"):

@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from expectations import assert_range, eventually, mounted
+from expectations import TRANSPORTS, assert_range, eventually, mounted
 from workloads import TRACE, TRACING, fio, guest_python, sysctl, traced, verified_io, wait_for_round
 
 from lab import Pair
@@ -12,7 +12,6 @@ from lab import Pair
 pytestmark = pytest.mark.about("client")
 
 SYSCTLS = "/proc/sys/sunrpc"
-TRANSPORTS = "/sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma"
 # The least and the most that can be written: None is a page. rdma_pad_optimize is any whole number.
 RANGES = {"rdma_slot_table_entries": (4, 16384), "rdma_max_inline_read": (1024, 65536),
           "rdma_max_inline_write": (1024, 65536), "rdma_inline_write_padding": (0, None),

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import pytest
-from expectations import eventually, mounted
+from expectations import TRANSPORTS, eventually, mounted
 from workloads import connection_faults, guest_python, sysctl
 
 from lab import Guest, Mount, Pair, Process
@@ -272,7 +272,7 @@ def test_callbacks_work_beside_forward_traffic_at_full_depth(
             for file in held:
                 eventually(pair.client, "awk -F= '$1 == \"pending_q_len\" && $2 >= "
                                         f"{FULL_DEPTH} {{ full = 1 }} END {{ exit !full }}' "
-                                        "/sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/xprt_info",
+                                        f"{TRANSPORTS}/xprt_info",
                            timeout=60)
                 assert open_against(pair, f"{EXPORTED}/{file.name}", "w") < SOON
                 assert not file.is_delegated()

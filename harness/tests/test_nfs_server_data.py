@@ -2,7 +2,7 @@
 """Data that clients write to our server and read from it, and what the server counts."""
 
 import pytest
-from expectations import MEBIBYTE, assert_range, live_objects, mounted
+from expectations import MEBIBYTE, TRANSPORTS, assert_range, live_objects, mounted
 from workloads import TRACE, TRACING, fio, fio_command, guest_python, sysctl, traced
 
 from lab import Guest, Pair
@@ -86,7 +86,7 @@ def test_no_more_credits_are_granted_than_the_sysctl_allows(pair: Pair, version:
     with sysctl(pair.server, svc_rdma__max_requests=4), mounted(pair, version):
         fio(pair.client, "--bs=16k", "--size=1m", "--directory=/mnt", "--direct=1", "--iodepth=16", "--rw=write",
             "--do_verify=0")
-        windows = pair.client.output("grep -h cong_win= /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/xprt_info")
+        windows = pair.client.output(f"grep -h cong_win= {TRANSPORTS}/xprt_info")
         pair.client.run("rm /mnt/job*")
     assert set(windows.split()) == {f"cong_win={4 * WINDOW_OF_A_CREDIT}"}
 

@@ -25,8 +25,9 @@ class Outstanding;
 /* What became of an attempt to send. Too large is also what the device can never register. */
 enum class Sent : std::uint8_t { yes, no_room, no_memory, too_large, not_connected };
 
-/* Belongs to a task of sunrpc's, or is one of the free ones of `Slots`. `Progress` has a lock, and so has the list that it is on. All
- * else belongs to one context at a time: to the task; to the holder of the send lock until the Call is posted; to completions from its Reply on. */
+/* Belongs to a task of sunrpc's, or is one of the free ones of `Slots`. `Progress` has a lock, and so has the list that it is
+ * on. All else belongs to one context at a time: to the task; to the holder of the send lock until the Call is posted; to
+ * completions from its Reply on. */
 class Request final : public kernel::Heap, public kernel::ListNode<Request>, public verbs::Signal {
     public:
 	explicit Request(Outstanding &owner) noexcept;
