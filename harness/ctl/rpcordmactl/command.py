@@ -64,12 +64,16 @@ def show_connections(options: argparse.Namespace) -> None:
 def look_at_connections(options: argparse.Namespace) -> None:
     """Once."""
     found = chosen(family.dump("connection"), options.id)
+    if options.id is None:
+        if options.json:
+            print_json(options, connections=found)
+        else:
+            show(options, connections.overview(found, options.statistics))
+        return
+    own = [record for record in family.dump("disconnect") if record["connection"] == options.id]
     if options.json:
-        print_json(options, connections=found)
-    elif options.id is None:
-        show(options, connections.overview(found, options.statistics))
+        print_json(options, connections=found, disconnects=own)
     else:
-        own = [record for record in family.dump("disconnect") if record["connection"] == options.id]
         show(options, connections.details(found[0], own))
 
 

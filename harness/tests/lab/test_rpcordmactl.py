@@ -322,7 +322,8 @@ def run_main(monkeypatch: pytest.MonkeyPatch, words: str) -> int:
 
 
 @pytest.mark.usefixtures("faked")
-@pytest.mark.parametrize("words", ["status", "connections", "disconnects", "monitor", "latency", "metrics", "report"])
+@pytest.mark.parametrize("words", ["status", "connections", "connections show 3", "disconnects", "monitor", "latency",
+                                   "metrics", "report"])
 def test_the_manual_describes_the_json(words: str, monkeypatch: pytest.MonkeyPatch,
                                        capsys: pytest.CaptureFixture[str]) -> None:
     """Every name, but for those that uapi/rpcordma.yaml has."""
@@ -330,7 +331,7 @@ def test_the_manual_describes_the_json(words: str, monkeypatch: pytest.MonkeyPat
     said = json.loads(capsys.readouterr().out)
     assert said.pop("format") == command.FORMAT
     manual = (TOP / "Documentation/rpcordmactl.8").read_text()
-    part = re.search(rf"^\.Sh JSON$.*?^\.It Cm {words}$(.*?)^\.(?:It|El)", manual, re.M | re.S)
+    part = re.search(rf"^\.Sh JSON$.*?^\.It Cm {words.split()[0]}$(.*?)^\.(?:It|El)", manual, re.M | re.S)
     assert part
     described = set(re.findall(r"Sq (\w+)", part[1]))
     of_event = {name.replace("-", "_") for name in records.ATTRIBUTES["event"]}
