@@ -21,8 +21,8 @@ inline constexpr std::uint32_t most_reverse_requests = 3 * reverse_credits;
 /* The segments that the Read list of one of them may have, or its Write list and Reply chunk together. */
 inline constexpr std::uint32_t most_reverse_segments = 4;
 
-/* Serves Calls of the responder on a transport's connections. One lock guards its members; sunrpc's locks and those of
- * verbs/ may be taken inside. */
+/* Serves Calls of the responder on a transport's connections. One lock guards its members; sunrpc's locks, those of
+ * verbs/ and the Connector's may be taken inside. */
 class ReverseResponder {
     public:
 	explicit ReverseResponder(Transport &owner) noexcept;

@@ -25,7 +25,7 @@ class Slots {
 	 * where there is no memory for one; to -EAGAIN where as many are in use as there may be: then the task waits for one.
 	 * Context: a task; may sleep. */
 	void allocate(rpc_task *task) noexcept;
-	/* As free_slot(): takes the slot of an RPC that has no buffers any more. The task that has waited longest gets it.
+	/* As free_slot(): takes the slot of an RPC that has no buffers any more. The next task of sunrpc's queue gets it.
 	 * Context: a task; does not sleep. */
 	void free(rpc_rqst *rqst) noexcept;
 	/* Frees what has not been needed since the last call. Return: whether another call may free more. Context: process. */

@@ -111,7 +111,7 @@ void rpcordma_flush_ends(void);
 int rpcordma_workqueues_create(void);
 void rpcordma_workqueues_destroy(void);
 
-/* verbs.c. The address for the device, or 0 where it cannot be mapped. */
+/* verbs.c. The address for the device; `*mapped` is false where there is none. */
 u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped);
 /* rdma_accept(), which retries no more often than `wanted` says, and waits for an answer for no longer than a time-out
  * (4.096 us * 2^n) of `most_timeout`, whatever the requester has asked for. The handler is locked. Process context. */

@@ -35,7 +35,7 @@ class ReverseRequester {
 	/* Context: a thread of sunrpc's clients, which must not wait. It is woken when there is room. */
 	[[nodiscard]] static int send(rpc_rqst *rqst) noexcept;
 
-	/* Return: whether the message was a Reply. The buffer stays the caller's.
+	/* Return: whether the message was a Reply or an RDMA_ERROR. The buffer stays the caller's.
 	 * Context: the completion queue's. A callback must not wait for a thread that may itself wait for a callback. */
 	[[nodiscard]] bool take(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* There may be more room in the send queue, or more registrations. Process context. */

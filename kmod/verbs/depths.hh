@@ -14,7 +14,7 @@ namespace rpcordma::verbs {
 inline constexpr std::uint32_t drain_requests = 1;
 /* A requester posts so many Receives beyond those that it needs when there are too few; queues have room for them. */
 inline constexpr std::uint32_t receive_batch = 7;
-/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 16 pages, and for 4 MiB
+/* The most segments that a chunk has: enough for 1 MiB where a registration covers no fewer than 15 pages, and for 4 MiB
  * where it covers no fewer than 57. With so many in the Read list and in a Write chunk, a Call fits the smallest inline
  * threshold, of 1024 bytes. */
 inline constexpr std::uint32_t most_segments = 20;

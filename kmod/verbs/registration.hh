@@ -123,7 +123,7 @@ class RegistrationPool : public kernel::Heap {
 	[[nodiscard]] bool prepare(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Moves `count` registrations to `to`, or none at all: then QueueUser::room() says when to try again. */
 	[[nodiscard]] bool take(std::uint32_t count, Registrations &to) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* Takes back registrations that were not used, and tells nobody. */
+	/* Takes back registrations that are not mapped, and tells nobody. */
 	void put_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back unmapped registrations. */
 	void give_back(Registrations &from) noexcept RPCORDMA_EXCLUDES(lock_);

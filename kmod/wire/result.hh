@@ -7,7 +7,7 @@
 
 namespace rpcordma::wire {
 
-/// Why bytes are not what they should be. What is traced and logged of it is verbs::name_of().
+/// Why bytes are not what they should be.
 enum class Error : std::uint8_t {
 	/// The bytes end before the item does.
 	truncated,
