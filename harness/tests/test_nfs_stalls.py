@@ -32,8 +32,13 @@ READS_TAKE_MEMORY = 1024
 SECONDS_TO_STOP = 20
 DEVICE = "/sys/module/small_device/parameters"
 THREADS = "/proc/fs/nfsd/threads"
-# The server looks every ten seconds.
+# Both ends look every ten seconds, and what they look for has to be there twice.
 SECONDS_TO_NOTICE = 45 if SIDE_BY_SIDE else 20
+NOT_BACK = "no invalidation in time"
+# Of a READ that takes several registrations the client itself invalidates most: the server invalidates one at most.
+PAGES_AT_A_TIME = 16
+REGISTRATIONS = 4
+NAMES = 500
 
 
 @contextmanager
@@ -127,6 +132,51 @@ def test_threads_that_are_added_serve_calls_that_lacked_them(pair: Pair, version
         reading.wait(60)
         client.run("rm /mnt2/file")
         other.unmount()
+
+
+@contextmanager
+def invalidations_are_lost(client: Guest) -> Iterator[None]:
+    """In this block, which has to end with the connection; in the end they are not."""
+    with traced(client, events="rpcordma/rpcordma_disconnect"):
+        client.run(f"echo 1 >{DEVICE}/invalidations_lost")
+        try:
+            yield
+            eventually(client, f"grep -q '{NOT_BACK}' {TRACE}", SECONDS_TO_NOTICE + 5)
+        finally:
+            client.run(f"echo 0 >{DEVICE}/invalidations_lost")
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("3")
+def test_memory_of_a_reply_that_does_not_come_back_costs_its_connection(pair: Pair, version: str) -> None:
+    """No other RPC of the mount would find out: sunrpc waits with this one until its Reply has been delivered."""
+    client = pair.client
+    size = REGISTRATIONS * PAGES_AT_A_TIME * client.page_size
+    with small_device(client, max_fast_reg_page_list_len=PAGES_AT_A_TIME), mounted(pair, version):
+        client.run(f"head -c {size} /dev/urandom >/mnt/file && sync /mnt/file && sha256sum </mnt/file >/tmp/sum")
+        with invalidations_are_lost(client):
+            reading = client.spawn(f"dd if=/mnt/file bs={size} iflag=direct status=none | sha256sum -c /tmp/sum")
+        assert reading.wait(60).status == 0, reading.output
+        client.run("rm /mnt/file /tmp/sum")
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("3")
+def test_memory_of_a_killed_task_that_does_not_come_back_costs_its_connection(pair: Pair, version: str) -> None:
+    """The process ends with it."""
+    server, client = pair.server, pair.client
+    with export_on_a_disk_that_can_stop(pair), small_device(client), \
+            sysctl(client, rdma_max_inline_read=READS_TAKE_MEMORY), mounted(pair, version, export="stop"):
+        # Nothing of the journal keeps the directory's names in the cache.
+        server.run(f"(mkdir /srv/nfs/stop/names && cd /srv/nfs/stop/names && seq {NAMES} | xargs touch) && "
+                   "mount -o remount,ro /srv/nfs/stop && echo 3 >/proc/sys/vm/drop_caches && "
+                   "stat /srv/nfs/stop/file /srv/nfs/stop/names")
+        with stopped_disk(server):
+            listing = client.spawn("exec ls /mnt/names")
+            eventually(client, r"grep -q '\[nfs\]' /proc/$(pidof ls)/stack", 20)
+            with invalidations_are_lost(client):
+                client.run("kill -9 $(pidof ls)")
+            listing.wait(SECONDS_TO_GO_ON)
 
 
 @pytest.mark.about("client", "server")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "client/outstanding.hh"
 
+#include <algorithm>
+
 #include "client/delivery.hh"
 #include "client/transport.hh"
 #include "kernel/trace.hh"
@@ -11,9 +13,9 @@ namespace field = kernel::field;
 
 namespace {
 
-/* For an invalidation, in jiffies: where a peer takes nothing that is ahead of it in the queue, only closing the connection
- * brings the memory back. */
-constexpr unsigned long fence_patience = 15 * kernel::HZ;
+/* How often an invalidation is found under way: where a peer takes nothing that is ahead of it in the queue, only closing the
+ * connection brings the memory back. */
+constexpr std::uint32_t most_looks = 2;
 
 /* The callback of a task that slept for its memory. */
 void sleep_is_over(rpc_task *task)
@@ -195,7 +197,10 @@ void Outstanding::invalidate(Request &request) noexcept
 	const auto posted = request.advertised.invalidate(owner_.endpoint().sends(), request);
 	if (!posted)
 		return;
-	progress_of(request).memory = Memory::returning;
+	Request::Progress &progress = progress_of(request);
+	progress.memory = Memory::returning;
+	progress.looks = 0;
+	owner_.endpoint().look_later();
 	owner_.statistics().local_invalidations += *posted;
 	owner_.statistics().remote_invalidations += count - *posted;
 }
@@ -226,6 +231,21 @@ bool Outstanding::free_memory(Request &request, const char *by) noexcept
 	if (!is_long(request))
 		settle(request);
 	return true;
+}
+
+bool Outstanding::look() noexcept
+{
+	std::uint32_t most = 0;
+	kernel::Guard guard(lock_);
+	advertising_.for_each([&](Request &request) {
+		/* Clang does not see here that the lock is held. */
+		Request::Progress &progress = request.progress_;
+		if (progress.memory == Memory::returning && progress.connection == connection_)
+			most = std::max(most, ++progress.looks);
+	});
+	if (most >= most_looks)
+		owner_.give_up("no invalidation in time");
+	return most != 0;
 }
 
 void Outstanding::settle(Request &request) noexcept
@@ -308,7 +328,7 @@ void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
 	progress.sleeper = task;
 	progress.status = field::rpc_task::tk_status(task);
-	rpc_sleep_on_timeout(sleepers_.get(), task, sleep_is_over, rpcordma_jiffies() + fence_patience);
+	rpc_sleep_on(sleepers_.get(), task, sleep_is_over);
 }
 
 void Outstanding::woken(rpc_task *task) noexcept
@@ -316,16 +336,9 @@ void Outstanding::woken(rpc_task *task) noexcept
 	Request &request = Request::of(field::rpc_task::tk_rqstp(task));
 	kernel::Guard guard(lock_);
 	Request::Progress &progress = progress_of(request);
-	const bool is_killed = field::rpc_task::tk_rpc_status(task) != 0;
-	if (progress.memory != Memory::none && !is_killed) {
-		if (progress.connection == connection_)
-			owner_.give_up("no invalidation in time");
-		/* Certain to be woken now: the queue pair is drained. */
-		rpc_sleep_on(sleepers_.get(), task, sleep_is_over);
-		return;
-	}
 	progress.sleeper = nullptr;
 	/* Nothing is encoded any more, and release() sees to the rest. */
+	const bool is_killed = field::rpc_task::tk_rpc_status(task) != 0;
 	if (is_killed)
 		return;
 	field::rpc_task::tk_status(task) = progress.status;
@@ -373,15 +386,7 @@ void Outstanding::fence(Request &request) noexcept
 			return;
 		progress_of(request).fenced = &fenced;
 	}
-	if (fenced.wait(fence_patience))
-		return;
-	{
-		kernel::Guard guard(lock_);
-		const Request::Progress &progress = progress_of(request);
-		if (progress.fenced && progress.connection == connection_)
-			owner_.give_up("no invalidation in time");
-	}
-	/* Certain to happen now: the queue pair is drained. */
+	/* look() sees to it that this ends. */
 	fenced.wait();
 }
 

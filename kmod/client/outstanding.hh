@@ -31,7 +31,7 @@ class Outstanding {
 	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Puts the task to sleep
 	 * until the peer does not reach the RPC's memory. Context: the task's callback; does not sleep itself. */
 	void unanswered(rpc_rqst *rqst, bool timed_out) noexcept RPCORDMA_EXCLUDES(lock_);
-	/* A task that unanswered() put to sleep was woken: its memory is back, or not in time, or the task was killed.
+	/* A task that unanswered() put to sleep was woken: its memory is back, or the task was killed.
 	 * Context: the task's callback. */
 	void woken(rpc_task *task) noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -91,6 +91,9 @@ class Outstanding {
 	void answered(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* The Call waits for another Reply, and offers it no memory. Context: a completion. */
 	void await_another(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	/* Gives the connection up where an invalidation has been under way since the call before the last: so every wait for
+	 * memory ends. Comes by every ten seconds while there is one. Return: whether there is. Context: process. */
+	[[nodiscard]] bool look() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Takes back all memory that the peer could reach. The queue pair is drained. Context: the send lock. */
 	void sweep() noexcept RPCORDMA_EXCLUDES(lock_);
 

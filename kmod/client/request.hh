@@ -105,6 +105,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 		Memory memory = Memory::none;
 		/* The number of the connection that the Call was sent on. */
 		std::uint32_t connection = 0;
+		/* How often look() has found its memory on its way. */
+		std::uint32_t looks = 0;
 		/* These wait until the memory is out of the peer's reach: `fenced` to free the RPC, the task `sleeper` to
 		 * send it again. `status` is that of the task before it slept. */
 		kernel::Completion *fenced = nullptr;

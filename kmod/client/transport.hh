@@ -69,7 +69,11 @@ class Transport final : public verbs::Endpoint::User, public verbs::ObservedConn
     private:
 	void received(verbs::ReceiveBuffer &buffer) noexcept override;
 	void lost(const verbs::Ending &why) noexcept override;
-	bool trim() noexcept override { return slots_.trim(); }
+	bool look() noexcept override
+	{
+		const bool has_slots = slots_.trim();
+		return outstanding_.look() || has_slots;
+	}
 
 	Counted counted_{live_objects.transports};
 	rpc_xprt *const xprt_;

@@ -217,7 +217,7 @@ void Connection::lost(const verbs::Ending &why) noexcept
 		begin_end();
 }
 
-bool Connection::trim() noexcept
+bool Connection::look() noexcept
 {
 	const bool has_calls = calls_.backlog().trim();
 	const bool has_replies = replies_.trim();

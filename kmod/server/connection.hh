@@ -84,7 +84,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	void lost(const verbs::Ending &why) noexcept override RPCORDMA_EXCLUDES(end_lock_);
 	void room() noexcept override;
 	void established() noexcept override;
-	bool trim() noexcept override;
+	bool look() noexcept override;
 
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;

@@ -185,7 +185,7 @@ bool Endpoint::trim() noexcept
 {
 	const unsigned int scope = rpcordma_reclaim_scope_enter(carries_swap());
 	const bool queues_have_more = queues_.trim();
-	const bool user_has_more = user_.trim();
+	const bool user_has_more = user_.look();
 	rpcordma_reclaim_scope_leave(scope);
 	return queues_have_more || user_has_more;
 }

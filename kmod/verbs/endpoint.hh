@@ -65,8 +65,9 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 		virtual void room() noexcept = 0;
 		/* Return: whether swap lies behind it. */
 		[[nodiscard]] virtual bool carries_swap() noexcept { return false; }
-		/* Frees what it has kept and not needed since the last call. Return: whether another call may free more. */
-		virtual bool trim() noexcept { return false; }
+		/* Comes by from time to time while the connection is used. Frees what was not needed since the last call.
+		 * Return: whether it is to come by again. */
+		virtual bool look() noexcept { return false; }
 		/* A connection that was accepted is established. */
 		virtual void established() noexcept {}
 
@@ -117,6 +118,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	 * its buffers are given back still; nothing else of the endpoint is used any more. stop() has been called, or neither
 	 * establish() nor accept(). Process context. */
 	void dismantle() noexcept;
+	/* The user's look() comes by within ten seconds, unless the connection is lost before. Any context. */
+	void look_later() noexcept;
 	/* Starts a disconnection as if the peer had. */
 	void break_off() noexcept { id_.disconnect(); }
 	/* Gives the connection up for a reason of the user's. Any process context. */
@@ -137,7 +140,6 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 
 	void look() noexcept;
 	[[nodiscard]] bool trim() noexcept;
-	void look_later() noexcept;
 	/* The size of the largest message in any version, where that of version 1 has no more than `threshold` bytes. */
 	[[nodiscard]] std::uint32_t largest_sent(std::uint32_t threshold) const noexcept
 	{
