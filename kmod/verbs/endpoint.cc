@@ -45,10 +45,8 @@ ReadDepths read_depths(ib_device *device, u32 port, std::uint32_t credits, const
 {
 	if (!rpcordma_transfers_take_registrations(device, port))
 		return {.registrations = 0, .segments = ~0u};
-	const auto taken = [&](std::uint32_t payload) {
-		const std::uint32_t pages = pages_of_payload(payload);
-		return rdma_rw_mr_factor(device, port, pages) + (pages - 1) / most_pieces;
-	};
+	const std::uint32_t most = most_pieces_of_reads(device, port);
+	const auto taken = [&](std::uint32_t payload) { return (pages_of_payload(payload) + most - 1) / most; };
 	return read_depths_for(limits_of(device), credits,
 			       {.usual = taken(std::min(load.payload, usual_payload)), .largest = taken(load.payload)});
 }

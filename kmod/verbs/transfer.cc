@@ -5,6 +5,7 @@
 
 #include "kernel/page.hh"
 #include "proto/segmenting.hh"
+#include "verbs/registration.hh"
 
 namespace rpcordma::verbs {
 
@@ -120,10 +121,24 @@ Chain chain_of(Transfers &all) noexcept
 	return chain;
 }
 
+std::uint32_t most_pieces_of_reads(ib_device *device, u32 port) noexcept
+{
+	return rpcordma_transfers_take_registrations(device, port) ?
+		       std::min(most_pieces, RegistrationPool::limits_of(device).pages) :
+		       most_pieces;
+}
+
+std::uint32_t TransferPool::most_pieces_for(const Remote &remote) noexcept
+{
+	return remote.direction == Direction::read ?
+		       most_pieces_of_reads(kernel::field::ib_qp::device(remote.qp), remote.port) :
+		       most_pieces;
+}
+
 Transfer *TransferPool::begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
 {
 	Transfer *const transfer = take(gfp);
-	if (transfer && transfer->begin(remote, std::min(pieces, most_pieces), gfp))
+	if (transfer && transfer->begin(remote, pieces, gfp))
 		return transfer;
 	delete transfer;
 	return nullptr;

@@ -82,9 +82,11 @@ void unprepare(Transfers &all) noexcept;
 /* The work requests of all of them: see Transfer::append_to(). */
 [[nodiscard]] Chain chain_of(Transfers &all) noexcept;
 
-/* The most pieces that TransferPool::append() puts into a Transfer, so that its memory is bounded: a payload of 1 MiB in pages,
- * and what a device covers by whole registrations. */
+/* The most pieces that TransferPool::append() puts into a Transfer, so that its memory is bounded: a payload of 1 MiB in pages. */
 inline constexpr std::uint32_t most_pieces = 256;
+/* The same of a device, where RDMA Reads may take registrations: as many as one covers. An IOMMU may join pages, and the kernel
+ * takes registrations for what is left, of which each may have more pages than one covers. Any context. */
+[[nodiscard]] std::uint32_t most_pieces_of_reads(ib_device *device, u32 port) noexcept;
 
 /* Keeps some transfers for the next RPCs. */
 class TransferPool {
@@ -99,8 +101,9 @@ class TransferPool {
 				  Transfers &to) noexcept RPCORDMA_EXCLUDES(lock_)
 	{
 		Remote rest = remote;
+		const std::uint32_t most = most_pieces_for(remote);
 		while (rest.segment.length != 0) {
-			Transfer *const transfer = begin(rest, pieces, gfp);
+			Transfer *const transfer = begin(rest, std::min(pieces, most), gfp);
 			if (!transfer)
 				return false;
 			while (rest.segment.length != 0 && transfer->has_room()) {
@@ -110,7 +113,7 @@ class TransferPool {
 				rest.segment.offset += piece.length;
 			}
 			to.push_back(*transfer);
-			pieces = std::max(pieces, most_pieces + 1) - most_pieces;
+			pieces = std::max(pieces, most + 1) - most;
 		}
 		return true;
 	}
@@ -122,7 +125,8 @@ class TransferPool {
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
 
     private:
-	/* A Transfer for as many of the pieces as one takes. Null where there is no memory. */
+	[[nodiscard]] static std::uint32_t most_pieces_for(const Remote &remote) noexcept;
+	/* A Transfer for so many pieces. Null where there is no memory. */
 	[[nodiscard]] Transfer *begin(const Remote &remote, std::uint32_t pieces, gfp_t gfp) noexcept
 		RPCORDMA_EXCLUDES(lock_);
 

@@ -259,6 +259,32 @@ TEST_P(AnyCut, Transfers_FollowOneAnother)
 	EXPECT_EQ(rpcordma_fake_dma_mappings(fake), 0u);
 }
 
+/* An IOMMU may join the pages, and they would not fit one registration then. */
+TEST(Pool, ReadsThatTakeRegistrations_HaveNoMorePagesThanOneCovers)
+{
+	constexpr u32 covered = 4;
+	rpcordma_fake_limits limits = with_gaps;
+	limits.pages = covered;
+	Fake fake(limits);
+	ASSERT_TRUE(fake);
+	Pages pages(covered + 1);
+	TransferPool pool;
+	wire::Segment segment = remote;
+	segment.length = (covered + 1) * page_size;
+	const auto transfers_for = [&](Direction direction) {
+		Transfers all;
+		const auto next = [&, i = 0u](u32) mutable { return PagePiece{pages[i++], 0, page_size}; };
+		EXPECT_TRUE(pool.append(by(fake, direction, segment), covered + 1, kernel::GFP_KERNEL, next, all));
+		const u32 count = all.size();
+		pool.finish(all);
+		return count;
+	};
+	EXPECT_EQ(transfers_for(Direction::read), 1u);
+	rpcordma_fake_register_reads(fake, true);
+	EXPECT_EQ(transfers_for(Direction::read), 2u);
+	EXPECT_EQ(transfers_for(Direction::write), 1u);
+}
+
 TEST(Pool, WithoutMemoryForTheSecond_KeepsTheFirst)
 {
 	constexpr u32 pieces = verbs::most_pieces + 1;
