@@ -237,10 +237,10 @@ bool Outstanding::look() noexcept
 {
 	std::uint32_t most = 0;
 	kernel::Guard guard(lock_);
-	advertising_.for_each([&](Request &request) {
-		/* Clang does not see here that the lock is held. */
+	/* Clang does not see that the lock is held in what follows. */
+	advertising_.for_each([&most, connection = connection_](Request &request) {
 		Request::Progress &progress = request.progress_;
-		if (progress.memory == Memory::returning && progress.connection == connection_)
+		if (progress.memory == Memory::returning && progress.connection == connection)
 			most = std::max(most, ++progress.looks);
 	});
 	if (most >= most_looks)
