@@ -123,9 +123,9 @@ Chain chain_of(Transfers &all) noexcept
 
 std::uint32_t most_pieces_of_reads(ib_device *device, u32 port) noexcept
 {
-	return rpcordma_transfers_take_registrations(device, port) ?
-		       std::min(most_pieces, RegistrationPool::limits_of(device).pages) :
-		       most_pieces;
+	/* Most devices cover as many, and need not be asked more for each segment. */
+	const std::uint32_t covered = RegistrationPool::limits_of(device).pages;
+	return covered < most_pieces && rpcordma_transfers_take_registrations(device, port) ? covered : most_pieces;
 }
 
 std::uint32_t TransferPool::most_pieces_for(const Remote &remote) noexcept
