@@ -121,7 +121,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 						    .reads = has_reads_,
 						    .version = version});
 	if (!plan)
-		return -kernel::EMSGSIZE;
+		return refuse(xid);
 	bool some_return;
 	{
 		kernel::Guard guard(lock_);
@@ -147,7 +147,7 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 			return -kernel::ENOBUFS;
 		/* Those of Calls that nobody answers come back with the end of the connection only. */
 		if (!offered->advertised.take(endpoint.registrations(), registrations))
-			return some_return ? wait_for_room(xprt, seen) : -kernel::EMSGSIZE;
+			return some_return ? wait_for_room(xprt, seen) : refuse(xid);
 	}
 	const auto put_back_registrations = [&] {
 		if (offered)
@@ -185,6 +185,14 @@ int ReverseRequester::send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept
 	offered_.push_back(*offered.release());
 	any_offered_.set(true);
 	return endpoint.sends().post(*buffer, message_size, chain, {}) ? 0 : -kernel::ENOTCONN;
+}
+
+/* For a Call that can never be sent: fails it as an answer does. sunrpc would give an error of sending to the task that holds its
+ * send lock, which may be another Call's. */
+int ReverseRequester::refuse(wire::Xid xid) noexcept
+{
+	(void)fail(xid);
+	return 0;
 }
 
 /* `seen` is the number of room events before the attempt: one since then may have been what it waited for. */
@@ -381,7 +389,7 @@ void ReverseRequester::complete(wire::Xid xid, wire::Bytes reply, std::uint32_t 
 	(void)fail(xid);
 }
 
-/* With EIO: the peer does not take the Call, or there is no room for its Reply. False: nobody waits for a Reply to that. */
+/* With EIO: the Call cannot be sent, the peer does not take it, or there is no room for its Reply. False: nobody waits for a Reply to that. */
 bool ReverseRequester::fail(wire::Xid xid) noexcept
 {
 	rpc_xprt *const xprt = this->xprt();

@@ -52,6 +52,7 @@ class ReverseRequester {
     private:
 	[[nodiscard]] rpc_xprt *xprt() const noexcept;
 	[[nodiscard]] int send(rpc_rqst *rqst, rpc_xprt *xprt) noexcept RPCORDMA_EXCLUDES(lock_);
+	[[nodiscard]] int refuse(wire::Xid xid) noexcept;
 	[[nodiscard]] int wait_for_room(rpc_xprt *xprt, std::uint32_t seen) noexcept;
 	[[nodiscard]] OfferedCall *find(wire::Xid xid) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] bool take_offered(const verbs::ReceiveBuffer &buffer) noexcept RPCORDMA_EXCLUDES(lock_);
