@@ -13,6 +13,7 @@ from workloads import QUEUE_PAIR_FATAL, TRACE, guest_python, queue_pair_events, 
 
 from lab import Guest, Pair, Process
 from lab.mountstats import MountStats
+from lab.nfs import script
 from lab.paths import CHECKOUT
 
 pytestmark = [pytest.mark.about("both together"), pytest.mark.versions("4.2")]
@@ -229,6 +230,20 @@ def test_what_is_shown_is_what_happened(pair: Pair, version: str) -> None:
         assert_printed(printed, requester["id"])
         assert_report(pair.client)
     assert_heard(monitors, requester["id"], responder["id"])
+
+
+def test_what_the_service_closes_is_said_to_be_closed_by_it(pair: Pair, version: str) -> None:
+    """And not lost by what the device reports of the end."""
+    with mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+        move_data(pair)
+        responder = only(observe(pair.server)["connection"], "responder")
+        pair.server.run(script("nfs-server", "stop"), timeout=PATIENCE)
+        ends = [(end["reason"], end["detail"]) for end in observe(pair.server)["disconnect"]
+                if end["connection"] == responder["id"]]
+        traced_as = re.findall(r"reason='(.*?)'", pair.server.read(TRACE))
+        pair.server.run(f"{script('nfs-server', 'serve')}; echo Y >/proc/fs/nfsd/v4_end_grace", timeout=PATIENCE)
+    assert ends == [("closed by the service", "")]
+    assert not traced_as
 
 
 def assert_printed(printed: dict[str, str], number: int) -> None:

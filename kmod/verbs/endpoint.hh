@@ -120,8 +120,12 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	void dismantle() noexcept;
 	/* The user's look() comes by within ten seconds, unless the connection is lost before. Any context. */
 	void look_later() noexcept;
-	/* Starts a disconnection as if the peer had. */
-	void break_off() noexcept { id_.disconnect(); }
+	/* Starts a disconnection of the user's: it is told of no loss any more. stop() is due. Process context. */
+	void break_off() noexcept
+	{
+		(void)lost_.xchg(true);
+		id_.disconnect();
+	}
 	/* Gives the connection up for a reason of the user's. Any process context. */
 	[[gnu::noinline]] void lose(const char *reason, const char *detail) noexcept;
 	[[nodiscard]] bool is_lost() const noexcept { return lost_.read(); }
