@@ -21,8 +21,8 @@ class Grants {
 	}
 
 	/// A message has come that may be a Call. False where that is one more than `most`: no grant covers it. What exceeds
-	/// a smaller grant is let be. A requester that has to send its Calls again on a new connection may have been granted
-	/// so many on the last one, and Linux's sends them all at once.
+	/// a smaller grant is let be: the requester may have sent it before it saw that grant, or does not begin a new
+	/// connection with one Call.
 	[[nodiscard]] bool arrived() noexcept;
 	/// A Call asks for so many credits.
 	void requested(std::uint32_t credits) noexcept { requested_ = std::max(credits, 1u); }
