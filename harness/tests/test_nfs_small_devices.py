@@ -3,7 +3,7 @@
 
 import pytest
 from expectations import mounted
-from workloads import fio, small_device
+from workloads import fio, small_device, sysctl
 
 from lab import Pair
 from lab.nfs import MODULES, OURS
@@ -55,6 +55,38 @@ def test_a_device_that_makes_shorter_queues_than_it_says_has_fewer_credits(pair:
         with small_device(guest, longest_send_queue=100):
             exercise(pair, version)
             assert int(guest.read(TOO_LONG)) > 0
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("4.2")
+@pytest.mark.parametrize("limits,lack", [
+    pytest.param({"no_registrations": 1}, "cannot register memory by work requests", id="registrations"),
+    pytest.param({"page_size_cap": 2 << 20}, "cannot register pages as large as the kernel's", id="pages"),
+    pytest.param({"no_invalidations": 1}, "cannot invalidate memory by work requests", id="invalidations"),
+])
+def test_a_client_says_what_its_device_lacks(pair: Pair, version: str, limits: dict[str, int], lack: str) -> None:
+    """The mount fails, and the log has the device, the cause and the cure."""
+    begin = len(pair.client.kernel_log)
+    options = f"vers={version},proto=rdma,port=20049,retry=0"
+    with small_device(pair.client, **limits):
+        failed = pair.client.run(f"mount -t nfs -o {options} {pair.SERVER_ADDRESS}:/tmpfs /mnt 2>&1", timeout=120,
+                                 check=False)
+    pair.client.mark("the mount has failed")
+    said = {message.text for message in pair.client.kernel_log[begin:] if "rpcordma:" in message.text}
+    assert said == {f"rpcordma: device rxe0 {lack}: it cannot be used, use another or proto=tcp"}
+    assert failed.status != 0 and "No route to host" in failed.stdout, failed.stdout
+
+
+@pytest.mark.about("server")
+@pytest.mark.versions("4.2")
+@pytest.mark.parametrize("limits", [
+    pytest.param({"no_registrations": 1}, id="registrations"),
+    pytest.param({"page_size_cap": 2 << 20}, id="pages"),
+])
+def test_a_server_does_without_registrations(pair: Pair, version: str, limits: dict[str, int]) -> None:
+    """It invalidates nothing that it cannot, and its callbacks have no chunks, though they may."""
+    with sysctl(pair.server, svc_rdma__reverse_chunks=2), small_device(pair.server, max_mr=1, **limits):
+        exercise(pair, version)
 
 
 @pytest.mark.about("client")

@@ -50,13 +50,12 @@ bool Connection::start(ConnectRequest &request) noexcept
 {
 	set_addresses(request.id);
 	const auto chunks = static_cast<proto::ReverseChunks>(rpcordma_svc_reverse_chunks);
-	const bool offers = chunks != proto::ReverseChunks::never;
 	const verbs::AcceptWishes wishes{
 		.load = {.credits = rpcordma_svc_max_requests,
 			 .spare_receives = spare_receives,
 			 .payload = field::svc_serv::sv_max_payload(field::svc_xprt::xpt_server(xprt()))},
 		/* For a Read chunk and a Reply chunk each. */
-		.registrations = offers ? 2 * reverse_credits : 0,
+		.registrations = chunks != proto::ReverseChunks::never ? 2 * reverse_credits : 0,
 		.highest_version = highest_version_,
 		.own = {.send_size = rpcordma_svc_max_req_size,
 			.receive_size = rpcordma_svc_max_req_size,
@@ -70,10 +69,11 @@ bool Connection::start(ConnectRequest &request) noexcept
 		return false;
 	}
 	endpoint_ = std::move(*endpoint);
+	const bool offers = endpoint_->registrations().most() != 0;
 	const bool has_own_reads = offers && request.own_reads != 0;
 	postings_.begin();
 	calls_.backlog().begin(endpoint_->capacity().credits, std::max<std::uint32_t>(reads, 1));
-	reverse_.begin(chunks, has_own_reads);
+	reverse_.begin(offers ? chunks : proto::ReverseChunks::never, has_own_reads);
 	enlist();
 	if (!endpoint_->accept(reads, has_own_reads ? 1 : 0)) {
 		rpcordma_trace_connect_failed(peer(), "not accepted");

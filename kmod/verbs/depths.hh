@@ -72,6 +72,12 @@ enum class Lack : std::uint8_t {
 	pages,
 };
 
+/* For the log. */
+[[nodiscard]] constexpr const char *name_of(Lack lack) noexcept
+{
+	return lack == Lack::room ? "has too short queues" : "registers too few pages at a time";
+}
+
 /* In work requests, without those for draining. */
 struct Depths {
 	/* Calls outstanding at a time, at least 1. */

@@ -29,15 +29,30 @@ DeviceLimits limits_of(ib_device *device)
 		.registration = RegistrationPool::limits_of(device)};
 }
 
-/* An administrator has to know: no other device is tried. Each attempt of a peer comes here, too. */
-bool can_register(ib_device *device) noexcept
+/* Registering by work requests comes with Send With Invalidate. */
+bool has_memory_management(ib_device *device) noexcept
 {
-	if ((field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) != 0)
-		return true;
-	rpcordma_log_peer("device %s cannot register memory by work requests: it cannot be used, use another or "
-			  "proto=tcp",
-			  field::ib_device::name(device));
-	return false;
+	return (field::ib_device::device_cap_flags(device) & kernel::IB_DEVICE_MEM_MGT_EXTENSIONS) != 0;
+}
+
+/* What a device cannot do that registrations take, in words; null where it can do all. */
+const char *lack_of_registration(ib_device *device) noexcept
+{
+	if (!has_memory_management(device))
+		return "cannot register memory by work requests";
+	if (!rpcordma_registers_pages(device))
+		return "cannot register pages as large as the kernel's";
+	if (!rpcordma_invalidates(device))
+		return "cannot invalidate memory by work requests";
+	return nullptr;
+}
+
+/* An administrator has to know: no other device is tried. Each attempt of a peer comes here, too. */
+ConnectOutcome cannot_use(ib_device *device, const char *lack) noexcept
+{
+	rpcordma_log_peer("device %s %s: it cannot be used, use another or proto=tcp", field::ib_device::name(device),
+			  lack);
+	return ConnectOutcome::no_device;
 }
 
 /* Each Transfer of a payload takes registrations of its own, where it takes any. */
@@ -49,13 +64,6 @@ ReadDepths read_depths(ib_device *device, u32 port, std::uint32_t credits, const
 	const auto taken = [&](std::uint32_t payload) { return (pages_of_payload(payload) + most - 1) / most; };
 	return read_depths_for(limits_of(device), credits,
 			       {.usual = taken(std::min(load.payload, usual_payload)), .largest = taken(load.payload)});
-}
-
-ConnectOutcome cannot_use(ib_device *device, Lack lack) noexcept
-{
-	rpcordma_log_peer("device %s %s: it cannot be used, use another or proto=tcp", field::ib_device::name(device),
-			  lack == Lack::room ? "has too short queues" : "registers too few pages at a time");
-	return ConnectOutcome::no_device;
 }
 
 } // namespace
@@ -87,8 +95,8 @@ ConnectOutcome Endpoint::make_queues(const EndpointWishes &wishes) noexcept
 	own_ = wire::PrivateData::decode(wishes.own.encode());
 	highest_version_ = wishes.highest_version;
 	ib_device *const device = id_.device();
-	if (!can_register(device))
-		return Outcome::no_device;
+	if (const char *const lack = lack_of_registration(device))
+		return cannot_use(device, lack);
 	/* As large as any responder may use them: what it sends is known when it has accepted. */
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, own_.receive_size, highest_version_);
 	const bool takes_registrations = rpcordma_transfers_take_registrations(device, id_.port());
@@ -114,7 +122,7 @@ ConnectOutcome Endpoint::make_queues_for(Load load, SizesFor sizes_for) noexcept
 	for (;;) {
 		const auto depths = depths_for(limits_of(device), load);
 		if (!depths)
-			return cannot_use(device, depths.error());
+			return cannot_use(device, name_of(depths.error()));
 		if (queues_.make(id_.get(), sizes_for(*depths)))
 			return Outcome::connected;
 		/* What is lacking otherwise, memory above all, is there when it is tried again. */
@@ -130,10 +138,14 @@ ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &req
 {
 	own_ = wire::PrivateData::decode(wishes.own.encode());
 	highest_version_ = wishes.highest_version;
-	id_.agree(requester, own_);
 	ib_device *const device = id_.device();
-	if (!can_register(device))
-		return Outcome::no_device;
+	/* A responder registers nothing but chunks of its own, where its RDMA Reads and Writes take no registrations. */
+	const char *const lack = lack_of_registration(device);
+	if (lack && rpcordma_transfers_take_registrations(device, id_.port()))
+		return cannot_use(device, lack);
+	const std::uint32_t registrations = lack ? 0 : wishes.registrations;
+	own_.remote_invalidation = own_.remote_invalidation && has_memory_management(device);
+	id_.agree(requester, own_);
 	const proto::InlineThresholds thresholds = agreement().inline_thresholds;
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, thresholds.call, highest_version_);
 	const std::uint32_t first_receives = proto::Grants::first + wishes.load.spare_receives;
@@ -145,8 +157,8 @@ ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &req
 				  .transfers = reads.registrations,
 				  .send_size = largest_sent(thresholds.reply),
 				  .receive_size = receive_size,
-				  .most_registrations = wishes.registrations,
-				  .first_registrations = wishes.registrations,
+				  .most_registrations = registrations,
+				  .first_registrations = registrations,
 				  .first_receives = std::min(depths.receive, first_receives)};
 	});
 	if (outcome != Outcome::connected)

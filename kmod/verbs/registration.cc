@@ -64,7 +64,8 @@ Mapped Registration::map(PageCursor &cursor, proto::Segmenter::Piece piece, Acce
 	const int covered = ib_map_mr_sg(mr_, list, entries, nullptr, kernel::page_size);
 	if (covered != entries) {
 		unmap();
-		return covered < 0 ? Mapped::not_now : Mapped::never;
+		/* hns_roce says zero where it finds no memory. */
+		return covered <= 0 ? Mapped::not_now : Mapped::never;
 	}
 	/* Where this memory is concerns nobody else: of its address, peers get what it has within a page. */
 	if (hides_address_)

@@ -119,6 +119,8 @@ class RegistrationPool : public kernel::Heap {
 	/* What one registration of a device covers. */
 	[[nodiscard]] static proto::RegistrationLimits limits_of(ib_device *device) noexcept;
 	[[nodiscard]] proto::RegistrationLimits limits() const noexcept { return limits_; }
+	/* How many there may be. */
+	[[nodiscard]] std::uint32_t most() const noexcept { return most_; }
 	/* Makes the first `count`; false where they cannot be had. */
 	[[nodiscard]] bool prepare(std::uint32_t count) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Moves `count` registrations to `to`, or none at all: then QueueUser::room() says when to try again. */

@@ -376,6 +376,9 @@ static int map_mr_sg(struct ib_mr *base, struct scatterlist *list, int entries, 
 		note_problem(fake, "a registration was mapped anew that is still valid");
 	if (fake_fails(&fake->fail[RPCORDMA_FAKE_MAP_MR]))
 		return -ENOMEM;
+	/* As some devices say the same. */
+	if (fake_fails(&fake->fail[RPCORDMA_FAKE_MAP_MR_NONE]))
+		return 0;
 	mr->count = 0;
 	return base->type == IB_MR_TYPE_SG_GAPS ? map_gaps(mr, list, entries) : map_pages(mr, list, entries, offset);
 }

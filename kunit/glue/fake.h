@@ -49,6 +49,8 @@ enum rpcordma_fake_verb {
 	RPCORDMA_FAKE_POST_RECEIVE,
 	RPCORDMA_FAKE_ALLOC_MR,
 	RPCORDMA_FAKE_MAP_MR,
+	/* Mapping memory, in the other way that devices have: of none of it. */
+	RPCORDMA_FAKE_MAP_MR_NONE,
 	RPCORDMA_FAKE_DMA_MAP,
 	RPCORDMA_FAKE_VERBS,
 };

@@ -307,7 +307,7 @@ TEST(Map, WithoutMapping_HoldsNothing)
 	ASSERT_TRUE(pool->prepare(1));
 	ASSERT_TRUE(pool->take(1, pool.taken));
 	const Run run = Run::of_pages(pages.data(), 0, 4 * page_size);
-	for (const auto verb : {RPCORDMA_FAKE_DMA_MAP, RPCORDMA_FAKE_MAP_MR}) {
+	for (const auto verb : {RPCORDMA_FAKE_DMA_MAP, RPCORDMA_FAKE_MAP_MR, RPCORDMA_FAKE_MAP_MR_NONE}) {
 		PageCursor cursor({&run, 1});
 		rpcordma_fake_fail(fake, verb, 1);
 		EXPECT_EQ(pool.taken.front()->map(cursor, {4, 4 * page_size}, Access::read), Mapped::not_now);

@@ -25,6 +25,16 @@ LIMIT(max_sge_rd);
 LIMIT(max_mr);
 LIMIT(max_fast_reg_page_list_len);
 LIMIT(max_qp_init_rd_atom);
+LIMIT(page_size_cap);
+
+static bool no_registrations;
+module_param(no_registrations, bool, 0444);
+MODULE_PARM_DESC(no_registrations, "memory cannot be registered by work requests");
+
+static bool no_invalidations;
+module_param(no_invalidations, bool, 0444);
+MODULE_PARM_DESC(no_invalidations, "the device is of the kind of which it is known that it does not invalidate memory by work "
+				   "requests; soft-RoCE does not find it then when a packet comes");
 
 /* How long a queue pair can be may depend on more than a device says. */
 static unsigned int longest_send_queue;
@@ -108,6 +118,8 @@ static struct ib_mr *alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_nu
 {
 	struct ib_mr *mr;
 
+	if (no_registrations)
+		return ERR_PTR(refuse(-EOPNOTSUPP));
 	if (max_num_sg > limited->attrs.max_fast_reg_page_list_len)
 		return ERR_PTR(refuse(-EINVAL));
 	if (atomic_inc_return(&registrations) > limited->attrs.max_mr) {
@@ -143,6 +155,8 @@ static int map_mr_sg(struct ib_mr *mr, struct scatterlist *list, int entries, un
 
 static int post_send(struct ib_qp *qp, const struct ib_send_wr *request, const struct ib_send_wr **bad)
 {
+	if (no_registrations && request->opcode == IB_WR_SEND_WITH_INV)
+		return refuse(-EINVAL);
 	if (invalidations_lost && request->opcode == IB_WR_LOCAL_INV)
 		return 0;
 	if (reads_lost && request->opcode == IB_WR_RDMA_READ) {
@@ -201,6 +215,11 @@ static int __init small_device_init(void)
 	APPLY(max_mr);
 	APPLY(max_fast_reg_page_list_len);
 	APPLY(max_qp_init_rd_atom);
+	APPLY(page_size_cap);
+	if (no_registrations)
+		limited->attrs.device_cap_flags &= ~IB_DEVICE_MEM_MGT_EXTENSIONS;
+	if (no_invalidations)
+		limited->ops.driver_id = RDMA_DRIVER_HNS;
 	return 0;
 }
 
