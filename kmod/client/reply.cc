@@ -217,7 +217,8 @@ refusal_of_version(Transport &transport, const proto::Received &received, const 
 
 void Transport::received(verbs::ReceiveBuffer &buffer) noexcept
 {
-	const proto::Received received = proto::classify_received(buffer.message(), negotiator_.highest());
+	RPCORDMA_NOT_ZEROED const proto::Received received =
+		proto::classify_received(buffer.message(), negotiator_.highest());
 	bool is_awaited = false;
 	if (const auto *const message = std::get_if<proto::ForCall>(&received)) [[likely]] {
 		tallies_.received(proto::refusal_of(message->body));

@@ -96,7 +96,8 @@ struct page **rpcordma_svc_reply_pages_to_take(struct svc_rqst *rqst)
 /* As the page allocator has handed it out, and nobody else's: neither a file's, nor one that has been. */
 static bool is_plain(struct page *page)
 {
-	return page_count(page) == 1 && !PageCompound(page) && !page_folio(page)->mapping &&
+	/* One that is no part of a larger one is a folio by itself. */
+	return !PageCompound(page) && page_ref_count(page) == 1 && !((struct folio *)page)->mapping &&
 	       !(page_flags(page) & (PAGE_FLAGS_CHECK_AT_PREP | __PG_HWPOISON));
 }
 

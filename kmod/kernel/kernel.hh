@@ -39,6 +39,10 @@
 #include <cstddef>
 #include <type_traits>
 
+/* For a large object on the way of each message that is initialised in all of its parts: kernels have the compiler zero it before,
+ * which takes longer than some initialisations do. */
+#define RPCORDMA_NOT_ZEROED __attribute__((uninitialized))
+
 #include <kernel/layout.h>
 
 #include "kernel/types.hh"

@@ -95,7 +95,7 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 		return Refused{fixed->xid, fixed->version, Refusal::version};
 
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
-		return classify(*fixed, *plain, {});
+		return classify(*fixed, *plain, wire::no_chunks);
 	if (is_msg(*fixed)) {
 		if (const auto msg = wire::decode_msg(*fixed, reader))
 			return classify(*fixed, {msg->payload, msg->direction}, msg->chunks);

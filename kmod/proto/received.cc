@@ -61,7 +61,7 @@ Received classify_received(wire::Bytes message, wire::Version highest, OptionalF
 		return Dropped::unsupported_version;
 
 	if (const auto plain = wire::plain_msg(*fixed, reader)) [[likely]]
-		return received_of(*fixed, *plain, {});
+		return received_of(*fixed, *plain, wire::no_chunks);
 	if (is_msg(*fixed)) {
 		const auto msg = wire::decode_msg(*fixed, reader);
 		if (!msg)

@@ -46,7 +46,8 @@ int Calls::receive(svc_rqst *rqst) noexcept
 
 int Calls::take(verbs::ReceiveBuffer &buffer, svc_rqst *rqst) noexcept
 {
-	const proto::Arrival arrival = proto::classify_arrival(buffer.message(), connection_.highest_version());
+	RPCORDMA_NOT_ZEROED const proto::Arrival arrival =
+		proto::classify_arrival(buffer.message(), connection_.highest_version());
 
 	if (const auto *const call = std::get_if<proto::Call>(&arrival)) [[likely]]
 		return take(*call, buffer, rqst);

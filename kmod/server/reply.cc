@@ -147,15 +147,15 @@ bool Replies::post(verbs::SendBuffer &message, std::uint32_t size, wire::Xid xid
 std::uint32_t Replies::fill(ServedCall &call, const xdr_buf &reply, const proto::ReplyPlan &plan, const Written *writes,
 			    std::span<std::byte> message) noexcept
 {
-	/* Kernels have the compiler zero what is not initialised, and this is made for every Reply. */
-	__attribute__((uninitialized)) std::array<std::uint32_t, proto::ReducedItems::most> written;
+	RPCORDMA_NOT_ZEROED std::array<std::uint32_t, proto::ReducedItems::most> written;
 	const std::span<const proto::Item> items = call.items.span();
 	std::transform(items.begin(), items.end(), written.begin(),
 		       [](const proto::Item &item) { return item.length; });
 
 	const bool is_long = plan.transfer == proto::ReplyTransfer::long_reply;
-	const wire::ReturnedChunks chunks{call.call.chunks.writes, std::span(written).first(items.size()),
-					  call.call.chunks.reply, is_long ? plan.reduced_size : 0};
+	RPCORDMA_NOT_ZEROED const wire::ReturnedChunks chunks{call.call.chunks.writes,
+							      std::span(written).first(items.size()),
+							      call.call.chunks.reply, is_long ? plan.reduced_size : 0};
 	const Backlog::Answer answer{call, is_long ? 0 : plan.reduced_size, writes};
 	const std::uint32_t credits =
 		connection_.calls().backlog().settle(std::exchange(call.is_outstanding, false), &answer);

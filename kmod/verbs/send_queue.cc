@@ -260,18 +260,17 @@ bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *wat
 	const bool signalled = watcher || needs_completion(chain.count);
 	field::ib_send_wr::send_flags(chain.last) = signalled ? kernel::IB_SEND_SIGNALED : 0;
 	in_queue_.push_back(buffer);
-	unsignalled_++;
+	messages_left_--;
 	const bool posted = post_locked(chain, watcher ? *watcher : buffer, signalled);
 	buffer.mark_ = posted_;
 	return posted;
 }
 
 /* For a message with so many work requests: for the last buffer to come back, before unsignalled requests fill the queue or the
- * window, and before a quarter of the buffers waits for one, so that those that are not needed can be told. */
+ * window, and before too many messages wait for one. */
 bool SendQueue::needs_completion(std::uint32_t requests) const noexcept
 {
-	const std::uint32_t most_messages = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
-	return window_ != depth_ || free_.empty() || unsignalled_ + 1 >= most_messages ||
+	return window_ != depth_ || free_.empty() || messages_left_ <= 1 ||
 	       posted_ + requests - signalled_ >= most_unsignalled();
 }
 
@@ -301,7 +300,8 @@ bool SendQueue::post_locked(Chain chain, Signal &signal, bool signalled) noexcep
 	signal.mark_ = posted_;
 	if (signalled) {
 		signalled_ = posted_;
-		unsignalled_ = 0;
+		/* Before a quarter of the buffers waits for a completion: those that are not needed can be told so. */
+		messages_left_ = std::max((free_.size() + in_queue_.size()) / 4, least_buffers);
 	}
 	return rpcordma_post_send(qp_, chain.first) == 0;
 }

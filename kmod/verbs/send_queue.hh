@@ -191,8 +191,8 @@ class SendQueue : public kernel::Heap {
 	std::uint32_t posted_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t retired_ RPCORDMA_GUARDED_BY(lock_) = 0;
 	std::uint32_t signalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
-	/* Messages posted since. */
-	std::uint32_t unsignalled_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* In so many messages from here on, one is signalled. */
+	std::uint32_t messages_left_ RPCORDMA_GUARDED_BY(lock_) = least_buffers;
 	/* Work requests that reserve() promised room to and that have not been posted; and of these, modulo 2^32, those that were
 	 * released since, which takes no lock: what is not seen yet is as good as not released. Full barriers against the words in
 	 * which others note that they wait for room, such as Outbox::waiting_. */

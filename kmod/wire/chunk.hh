@@ -177,6 +177,8 @@ struct Chunks {
 	[[nodiscard]] static Result<Chunks> decode(Reader &reader) noexcept;
 };
 
+inline constexpr Chunks no_chunks{};
+
 /// A Write chunk or Reply chunk to be sent. The sender owns the segments.
 using SegmentArray = std::span<const Segment>;
 
