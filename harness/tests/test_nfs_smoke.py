@@ -55,8 +55,8 @@ def test_files_large_and_small_travel_each_way(pair: Pair, cell: Cell, full: boo
         written_stats = mount.stats()
         mount.renew()
         assert pair.client.output(
-            f"cd /mnt; md5sum <down & {each} cat $names >/tmp/part$first & done; wait; "
-            "cat /tmp/part*; ls d | wc -l; mv d/f1 d/first && mv d e",
+            f"cd /mnt; parts=$(mktemp -d); md5sum <down & {each} cat $names >$parts/$first & done; wait; "
+            "cat $parts/*; rm -r $parts; ls d | wc -l; mv d/f1 d/first && mv d e",
             timeout=120) == f"{offered}{small}{amount.small_files}\n"
         read_stats = mount.stats()
         assert pair.server.output(f"cat {EXPORTED}/e/first") == "file 1\n"
