@@ -5,7 +5,7 @@ import re
 
 import pytest
 from expectations import MEBIBYTE, TRANSPORTS, eventually, live_objects, mounted
-from workloads import TRACE, TRACING, fio, guest_python, traced, verified_io, wait_for_round
+from workloads import TRACE, TRACING, connection_faults, fio, guest_python, traced, verified_io, wait_for_round
 
 from lab import Pair
 from lab.errors import CommandFailed
@@ -13,7 +13,9 @@ from lab.fault_injection import failing_function
 
 pytestmark = pytest.mark.about("client")
 
+SOME = 8
 CGROUP = "/sys/fs/cgroup/tight"
+PATHS_TO_LOSE = "/sys/module/connection_faults/parameters/paths_to_lose"
 # In what follows a mount, whose RPCs come one after the other, the first allocations are those of slots and buffers.
 WITHOUT_MEMORY = 20
 
@@ -46,15 +48,20 @@ def test_a_server_that_is_killed_and_comes_back_is_found_again(pair: Pair, versi
 
 @pytest.mark.versions("3")
 def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pair, version: str) -> None:
-    """The delay does not grow: the client is back before the grace period of a server that is started is over."""
-    with mounted(pair, version), traced(pair.client, events="rpcordma/rpcordma_connect_attempt"):
+    """The delay does not grow: the client is back before the grace period of a server that is started is over.
+
+    The first connection that there is then stays: what was told of a failure before has sunrpc close none.
+    """
+    with mounted(pair, version) as mount, traced(pair.client, events="rpcordma/rpcordma_connect_attempt"):
+        before = mount.stats().total("connect_count")
         pair.server.script("nfs-server", "stop")
-        waiting = pair.client.spawn("touch /mnt/file")
+        waiting = [pair.client.spawn(f"touch /mnt/file{number}") for number in range(SOME)]
         eventually(pair.client, f"test $(grep -c 'delay_ms=[1-9]' {TRACE}) -ge 3", 120)
         pair.server.script("nfs-server", "serve")
-        assert waiting.wait(60).status == 0, waiting.output
+        assert [process.wait(60).status for process in waiting] == [0] * SOME
+        assert mount.stats().total("connect_count") == before + 1
         assert max(map(int, re.findall(r"delay_ms=(\d+)", pair.client.read(TRACE)))) <= 5000
-        pair.client.run("rm /mnt/file")
+        pair.client.run("rm /mnt/file*")
 
 
 @pytest.mark.versions("3")
@@ -91,6 +98,20 @@ def test_why_a_connection_cannot_be_made_is_said(pair: Pair, version: str, remot
         failed = pair.client.run(f"mount -t nfs -o {options} {address}:/tmpfs /mnt 2>&1", timeout=120, check=False)
     assert failed.status != 0 and error in failed.stdout, failed.stdout
     assert set(re.findall(r"reason='(.*)'", pair.client.read(TRACE))) == {reason}
+
+
+@pytest.mark.versions("3", "4.2")
+def test_a_fabric_without_paths_for_a_while_ends_no_task(pair: Pair, version: str) -> None:
+    """It is no lack of a route: for that, newer kernels end what waits in a container."""
+    options = "fatal_neterrors=ENETDOWN:ENETUNREACH" if pair.client.kernel.numbers == "7.3" else ""
+    with (connection_faults(pair.client), mounted(pair, version, options=options),
+          traced(pair.client, events="rpcordma/rpcordma_connect_failed")):
+        pair.client.run("echo before >/mnt/file && sync /mnt/file")
+        pair.client.run(f"echo 2 >{PATHS_TO_LOSE}")
+        pair.client.run(guest_python("disconnect.py", 1), timeout=60)
+        pair.client.run("echo after >>/mnt/file && sync /mnt/file && rm /mnt/file", timeout=120)
+        assert pair.client.read(PATHS_TO_LOSE) == "0\n"
+        assert re.findall(r"reason='(.*)'", pair.client.read(TRACE)) == ["host unreachable"] * 2
 
 
 def test_a_device_that_is_removed_and_added_again_is_used_again(pair: Pair, version: str) -> None:

@@ -158,8 +158,8 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		failed(event_of(status, ConnectEvent::address_error));
 		break;
 	case kernel::RDMA_CM_EVENT_ROUTE_ERROR:
-		failed(event_of(status, ConnectEvent::route_error));
-		break;
+		/* That no path was found says no more than that: a subnet manager is away for some seconds when another takes
+		 * over. */
 	case kernel::RDMA_CM_EVENT_CONNECT_ERROR:
 	case kernel::RDMA_CM_EVENT_UNREACHABLE:
 		failed(event_of(status, ConnectEvent::unreachable));

@@ -2,13 +2,14 @@
 /*
  * What can happen to an NFS client's connection over RDMA, whichever module makes it, and what a test cannot wait for:
  * an idle time-out sooner than after five minutes; a disconnect at the moment when a Call of the reverse direction has
- * arrived and its Reply has not been sent, or when one of the forward direction has just been sent; and Replies whose
- * verifier is said to be wrong.
+ * arrived and its Reply has not been sent, or when one of the forward direction has just been sent; Replies whose
+ * verifier is said to be wrong; and a fabric in which no path is found for a while.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/sunrpc/gss_err.h>
 #include <linux/sunrpc/xprt.h>
+#include <rdma/rdma_cm.h>
 
 static unsigned int idle_seconds;
 module_param(idle_seconds, uint, 0444);
@@ -27,6 +28,11 @@ static unsigned int replies_to_distrust;
 module_param(replies_to_distrust, uint, 0644);
 MODULE_PARM_DESC(replies_to_distrust, "so many Replies with Kerberos are yet to fail the check of their verifier; only "
 				      "where a mount with Kerberos was there before this");
+
+static unsigned int paths_to_lose;
+module_param(paths_to_lose, uint, 0644);
+MODULE_PARM_DESC(paths_to_lose, "so many attempts to connect are yet to find no path, as nobody answers who knows "
+				"them");
 
 static int shorten_idle_timeout(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -130,6 +136,24 @@ static struct kprobe call_waits = {
 	.pre_handler = part,
 };
 
+/* What the connection manager is about to tell: on InfiniBand it is a timeout where no subnet manager answers. */
+static int lose_path(struct kprobe *probe, struct pt_regs *regs)
+{
+	struct rdma_cm_event *event = (struct rdma_cm_event *)regs_get_kernel_argument(regs, 1);
+
+	if (paths_to_lose && event->event == RDMA_CM_EVENT_ROUTE_RESOLVED) {
+		paths_to_lose--;
+		event->event = RDMA_CM_EVENT_ROUTE_ERROR;
+		event->status = -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static struct kprobe event_told = {
+	.symbol_name = "cma_cm_event_handler",
+	.pre_handler = lose_path,
+};
+
 /* Where a Call enters the service: newer kernels have the one, older ones the other. */
 static struct kprobe reverse_call_arrived[] = {
 	{.symbol_name = "svc_process_bc", .pre_handler = before_svc_process_bc},
@@ -170,8 +194,13 @@ static int __init connection_faults_init(void)
 	error = register_kprobe(&call_waits);
 	if (error)
 		goto completion;
+	error = register_kprobe(&event_told);
+	if (error)
+		goto waiting;
 	checks_verifiers = register_kretprobe(&verifier_checked) == 0;
 	return 0;
+waiting:
+	unregister_kprobe(&call_waits);
 completion:
 	unregister_kprobe(&call_completes);
 arrival:
@@ -185,6 +214,7 @@ static void __exit connection_faults_exit(void)
 {
 	if (checks_verifiers)
 		unregister_kretprobe(&verifier_checked);
+	unregister_kprobe(&event_told);
 	unregister_kprobe(&call_waits);
 	unregister_kprobe(&call_completes);
 	unregister_kprobe(registered);
