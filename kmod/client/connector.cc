@@ -87,8 +87,9 @@ void Connector::attempt() noexcept
 	}
 
 	rpcordma_xprt_clear_connecting(xprt_);
+	/* Also after a failure: those that are woken have sunrpc close the connection that they waited for, but not the next one. */
+	new_cookie();
 	if (connected) {
-		new_cookie();
 		owner_.negotiator().connected();
 		established();
 		field::rpc_xprt::connect_count(xprt_)++;
