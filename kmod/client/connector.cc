@@ -87,7 +87,8 @@ void Connector::attempt() noexcept
 	}
 
 	rpcordma_xprt_clear_connecting(xprt_);
-	/* Also after a failure: those that are woken have sunrpc close the connection that they waited for, but not the next one. */
+	/* Also after a failure: those that are woken have sunrpc close the connection that they waited for, which must not be the
+	 * next one. */
 	new_cookie();
 	if (connected) {
 		owner_.negotiator().connected();

@@ -389,7 +389,8 @@ void ReverseRequester::complete(wire::Xid xid, wire::Bytes reply, std::uint32_t 
 	(void)fail(xid);
 }
 
-/* With EIO: the Call cannot be sent, the peer does not take it, or there is no room for its Reply. False: nobody waits for a Reply to that. */
+/* With EIO: the Call cannot be sent, the peer does not take it, or there is no room for its Reply. False: nobody waits for a Reply
+ * to that. */
 bool ReverseRequester::fail(wire::Xid xid) noexcept
 {
 	rpc_xprt *const xprt = this->xprt();
