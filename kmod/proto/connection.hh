@@ -43,10 +43,11 @@ struct Agreement {
 /// Why an attempt to connect ended, as the connection manager says it.
 enum class ConnectEvent : std::uint8_t {
 	established,
-	/// The address or a route to it could not be resolved, or there is no device for it.
+	/// The address could not be resolved, or there is no device for it.
 	address_error,
+	/// No route leads to the peer, or the network is down.
 	route_error,
-	/// No answer, or an error on the way.
+	/// No answer, no path in the fabric, or an error on the way.
 	unreachable,
 	/// The peer answered with a reject.
 	rejected,

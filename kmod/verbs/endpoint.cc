@@ -144,7 +144,8 @@ ConnectOutcome Endpoint::make_queues(const std::optional<wire::PrivateData> &req
 	if (lack && rpcordma_transfers_take_registrations(device, id_.port()))
 		return cannot_use(device, lack);
 	const std::uint32_t registrations = lack ? 0 : wishes.registrations;
-	own_.remote_invalidation = own_.remote_invalidation && has_memory_management(device);
+	if (!has_memory_management(device))
+		own_.remote_invalidation = false;
 	id_.agree(requester, own_);
 	const proto::InlineThresholds thresholds = agreement().inline_thresholds;
 	const std::uint32_t receive_size = proto::receive_size(own_.receive_size, thresholds.call, highest_version_);

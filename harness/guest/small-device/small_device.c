@@ -33,9 +33,8 @@ MODULE_PARM_DESC(no_registrations, "memory cannot be registered by work requests
 
 static bool no_invalidations;
 module_param(no_invalidations, bool, 0444);
-MODULE_PARM_DESC(no_invalidations, "the device is of the kind of which it is known that it does not invalidate memory "
-				   "by work "
-				   "requests; soft-RoCE does not find it then when a packet comes");
+MODULE_PARM_DESC(no_invalidations, "the device passes for one of a driver that cannot invalidate memory by work "
+				   "requests; soft-RoCE gives it no packets then");
 
 /* How long a queue pair can be may depend on more than a device says. */
 static unsigned int longest_send_queue;
