@@ -14,6 +14,7 @@ from pathlib import Path
 from lab.errors import GuestDied, LabError, LabTimeout
 from lab.guest import Guest
 from lab.kernel_log import COMPLAINT, KernelMessage, complaints_in
+from lab.lost_connections import LostConnection, lost_connections, watch
 from lab.nfs import OURS, PORT, STOCK
 from lab.paths import CHECKOUT
 from lab.peer import Peer, build_peer, directory_of
@@ -70,6 +71,8 @@ class Outcome:
 
     rows: dict[str, dict] = field(default_factory=dict)
     complaints: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    # The connections that our module ended during each case.
+    ended: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     # The case that was under way when the machine died or the time was over, and which of them it was.
     cut_off: str = ""
     why: str = ""
@@ -85,9 +88,11 @@ class Outcome:
                                    f"{self.why or self.output}{said}")
         row = self.rows[name]
         trace = "\n    ".join(row["trace"])
+        ended = "\n    ".join(self.ended[name]) or "none"
         assert row["outcome"] == "passed", (
             f"{row['title']} ({row['section']})\n  expected: {row['expected']}\n"
-            f"  came: {row['came']}\n  messages:\n    {trace}{said}")
+            f"  came: {row['came']}\n  connections that the module ended:\n    {ended}\n"
+            f"  messages:\n    {trace}{said}")
         assert not complaints, said
 
 
@@ -102,6 +107,9 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
     results = f"/tmp/{side}.json"
     # What others may do, and ours does not, would be a change.
     strict = ["--strict"] if solo.transport == OURS else []
+    if solo.transport == OURS:
+        watch(guest)
+    lost: list[LostConnection] = []
     process = Peer(guest).spawn(
         "conform", *arguments_of(solo, side), *options, *strict, "--mark", "/dev/kmsg", "--json-lines",
         "--patience", str(patience * slow), "--name", name_of(solo),
@@ -117,10 +125,13 @@ def run_side(solo: Solo, side: str, *options: str, label: str = "", patience: in
         # A client that a case has left hanging must not keep the machine from ending.
         guest.run("umount -f -l /mnt/peer 2>/dev/null; true")
         guest.mark(f"end of the cases for the {side}")
+        if solo.transport == OURS:
+            lost = lost_connections(guest)
     except LabError:
         outcome.why = outcome.why or f"the machine does not answer: {last_words(guest)}"
     take_rows(outcome, process.output)
     take_complaints(outcome, guest.kernel_log[begin:])
+    take_ended(outcome, guest.kernel_log[begin:], lost)
     guest.complaints()
     if process.status in (0, 1):
         outcome.cut_off = ""
@@ -190,6 +201,14 @@ def take_complaints(outcome: Outcome, kernel_log: Sequence[KernelMessage]) -> No
             case = outcome.cut_off = marked.group(1)
         elif message in complaints:
             outcome.complaints[case].append(str(message))
+
+
+def take_ended(outcome: Outcome, kernel_log: Sequence[KernelMessage], lost: Sequence[LostConnection]) -> None:
+    """Tells during which case the module ended each connection."""
+    begins = [(message.time, marked.group(1)) for message in kernel_log if (marked := MARK.search(message.text))]
+    for connection in lost:
+        case = next((name for time, name in reversed(begins) if time <= connection.time), BEFORE)
+        outcome.ended[case].append(str(connection))
 
 
 def arguments_of(solo: Solo, side: str) -> list[str]:

@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from lab.errors import LabError  # noqa: E402
 from lab.guest import Guest  # noqa: E402
 from lab.kernel import Kernel  # noqa: E402
+from lab.lost_connections import lost_connections, watch  # noqa: E402
 from lab.nfs import OURS  # noqa: E402
 from lab.paths import LOGS  # noqa: E402
 from lab.peer import Peer, build_peer  # noqa: E402
@@ -39,9 +40,8 @@ PART_OF = {"test_client": "client", "test_verbs": "verbs"}
 REST = "rest"
 PARTS = (*PART_OF.values(), REST) if SIDE_BY_SIDE else ("all",)
 KERNEL_LOG_LINES = 80
-# What the module traces of connections that it ends: in a buffer of its own, so that the tests can use the other.
-LOST_CONNECTIONS = "/sys/kernel/tracing/instances/lost-connections"
-TRACE_LINES = 40
+# Of the connections that the module has ended, the last.
+LOST_CONNECTIONS = 40
 
 
 def pytest_configure() -> None:
@@ -93,8 +93,7 @@ def solo(request: pytest.FixtureRequest, machine: Solo) -> Iterator[Solo]:
     """The machine; the test fails where its kernel complains."""
     machine.guest.note(f"{request.node.name} begins")
     if TRANSPORT == OURS:
-        machine.guest.run(f"mkdir -p {LOST_CONNECTIONS}; echo >{LOST_CONNECTIONS}/trace; "
-                          f"echo 1 >{LOST_CONNECTIONS}/events/rpcordma/rpcordma_disconnect/enable")
+        watch(machine.guest)
     yield machine
     machine.guest.mark("end of the test")
     complaints = machine.guest.complaints()
@@ -115,13 +114,13 @@ def pytest_runtest_makereport(item: pytest.Function) -> Iterator[None]:
     used = item.funcargs.get("machine")
     if report.failed and used:
         log = "\n".join(map(str, used.guest.kernel_log[-KERNEL_LOG_LINES:]))
-        report.sections += [("kernel log", log), ("connections that were ended", lost_connections(used.guest)),
+        report.sections += [("kernel log", log), ("connections that were ended", ended(used.guest)),
                             ("logs", str(used.guest.console_log.parent))]
 
 
-def lost_connections(guest: Guest) -> str:
+def ended(guest: Guest) -> str:
     """What the module has traced of them, as far as the guest still says."""
     try:
-        return guest.output(f"grep -v ^# {LOST_CONNECTIONS}/trace | tail -n {TRACE_LINES}")
+        return "\n".join(map(str, lost_connections(guest)[-LOST_CONNECTIONS:]))
     except LabError as error:
         return str(error)
