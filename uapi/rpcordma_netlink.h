@@ -37,7 +37,7 @@ enum rpcordma_state {
  * enum rpcordma_happening - What an event tells of.
  * @RPCORDMA_HAPPENING_DISCONNECTED: A connection that was there is over.
  * @RPCORDMA_HAPPENING_REFUSED: A message of the peer's was dropped or answered
- *   with an error.
+ *   with an error. There are at most 20 of these events a second.
  * @RPCORDMA_HAPPENING_LISTENER_LOST: The device of a listener is gone, or its
  *   address.
  */
@@ -69,6 +69,10 @@ enum {
 	RPCORDMA_A_MODULE_SVC_WRITES,
 	RPCORDMA_A_MODULE_SVC_SEND_WAITS,
 	RPCORDMA_A_MODULE_SVC_MAX_CONNECTS,
+	RPCORDMA_A_MODULE_SVC_CONNECTS,
+	RPCORDMA_A_MODULE_SVC_DISCONNECTS,
+	RPCORDMA_A_MODULE_SVC_REFUSED,
+	RPCORDMA_A_MODULE_SVC_ERRORS_SENT,
 
 	__RPCORDMA_A_MODULE_MAX,
 	RPCORDMA_A_MODULE_MAX = (__RPCORDMA_A_MODULE_MAX - 1)

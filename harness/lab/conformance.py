@@ -230,7 +230,7 @@ def mount_and_run(version: str, address: str, last: str = "true") -> str:
     options = f"vers={version},proto=rdma,port={PEER_PORT},timeo=50,retrans=2"
     if version == "3":
         options += f",mountproto=tcp,mountport={PEER_MOUNT_PORT},nolock"
-    # The programs yield to the peer: 64 that begin at once are seconds of an emulated processor, and the client ends the
-    # connection after five without a Reply.
+    # The programs yield to the peer: 64 that begin at once are seconds of an emulated processor, and the client ends
+    # the connection after five without a Reply.
     return (f"mount -t nfs -o {options} {address}:/ /mnt/peer && nice -n 19 sh /mnt/peer/run {version}; "
             f"{last}; umount /mnt/peer")

@@ -22,6 +22,8 @@ Record = dict[str, Any]
 
 MOUNTSTATS = "/proc/self/mountstats"
 SYSCTLS = "/proc/sys/sunrpc"
+# Another one of the server's.
+OTHER_ADDRESS = "10.9.0.101"
 SERVER_STATISTICS = {"svc_reads": "rdma_stat_read", "svc_receives": "rdma_stat_recv", "svc_writes": "rdma_stat_write",
                      "svc_send_waits": "rdma_stat_sq_starve"}
 SETTINGS = {"slot_table_entries": "rdma_slot_table_entries", "max_inline_read": "rdma_max_inline_read",
@@ -230,6 +232,21 @@ def test_what_is_shown_is_what_happened(pair: Pair, version: str) -> None:
         assert_printed(printed, requester["id"])
         assert_report(pair.client)
     assert_heard(monitors, requester["id"], responder["id"])
+
+
+def test_a_connection_is_shown_with_the_server_that_it_leads_to(pair: Pair, version: str) -> None:
+    """And not with the one whose address was written to dstaddr meanwhile."""
+    pair.server.run(script("network", "address", "add", f"{OTHER_ADDRESS}/24"))
+    with mounted(pair, version):
+        move_data(pair)
+        pair.client.run(f"echo {OTHER_ADDRESS} | tee /sys/kernel/sunrpc/xprt-switches/*/xprt-*-rdma/dstaddr")
+        move_data(pair)
+        observed = observe(pair.client)
+    pair.server.run(script("network", "address", "del", f"{OTHER_ADDRESS}/24"))
+    requester = only(observed["connection"], "requester")
+    ended = next(end for end in reversed(observed["disconnect"]) if end["connection"] == requester["id"])
+    assert ended["remote"]["address"] == Pair.SERVER_ADDRESS
+    assert requester["remote"]["address"] == OTHER_ADDRESS
 
 
 def test_what_the_service_closes_is_said_to_be_closed_by_it(pair: Pair, version: str) -> None:

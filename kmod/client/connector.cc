@@ -139,6 +139,7 @@ proto::ConnectOutcome Connector::make() noexcept
 		kernel::Guard guard(lock_);
 		endpoint_ = std::move(*endpoint);
 		__builtin_memcpy(source_.get(), endpoint_->id().source(), kernel::Layout<sockaddr_storage>::size);
+		destination_ = verbs::address_of(endpoint_->id().destination());
 	}
 	/* Upper layers ask for it when they have got an answer. */
 	field::rpc_xprt::max_payload(xprt_) = endpoint_->capacity().payload;
@@ -181,16 +182,19 @@ void Connector::drop(const char *reason) noexcept
 	kernel::Owned<verbs::Endpoint> old;
 	std::optional<std::uint64_t> since;
 	verbs::Ending why;
+	rpcordma_address destination;
 	{
 		kernel::Guard guard(lock_);
 		registrations_of_past_connections_ += endpoint_->registrations().made();
 		old = std::move(endpoint_);
 		since = std::exchange(established_at_, {});
 		why = ending_.reason ? ending_ : verbs::Ending{reason};
+		destination = destination_;
 	}
-	rpcordma_trace_disconnected(owner_.peer(), owner_.outstanding().count());
+	rpcordma_trace_disconnected(reinterpret_cast<const sockaddr *>(destination.bytes),
+				    owner_.outstanding().count());
 	if (since)
-		verbs::tell_disconnected(owner_, verbs::address_of(owner_.peer()), verbs::seconds_now() - *since, why);
+		verbs::tell_disconnected(owner_, destination, verbs::seconds_now() - *since, why);
 }
 
 void Connector::cancel() noexcept

@@ -94,6 +94,8 @@ class Connector {
 	std::optional<std::uint64_t> established_at_ RPCORDMA_GUARDED_BY(lock_);
 	verbs::Ending ending_ RPCORDMA_GUARDED_BY(lock_);
 	unsigned long registrations_of_past_connections_ RPCORDMA_GUARDED_BY(lock_) = 0;
+	/* The connection's own, from the attempt to make it: sunrpc's may be written at any time. */
+	rpcordma_address destination_ RPCORDMA_GUARDED_BY(lock_){};
 	kernel::Opaque<sockaddr_storage> source_ RPCORDMA_GUARDED_BY(lock_);
 };
 

@@ -26,6 +26,7 @@ void Connector::observe(rpcordma_connection &to, wire::Version version) noexcept
 		return;
 	to.valid |= RPCORDMA_OBSERVED_CONNECTED;
 	to.age = verbs::seconds_now() - *established_at_;
+	to.remote = destination_;
 	verbs::observe(*endpoint_, version, to);
 }
 

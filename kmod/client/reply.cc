@@ -171,8 +171,6 @@ bool take_reply(Transport &transport, const proto::ForCall &message, verbs::Rece
 	/* An error may leave open which version the responder speaks. */
 	if (!is_error(*request.verdict)) [[likely]]
 		transport.connector().replied();
-	/* sunrpc has looked at the clock when it looked for the Call. */
-	transport.latencies().record(field::rpc_rqst::rq_rtt(rqst));
 	trace_accepted(transport, message, *request.verdict, transport.negotiator().highest());
 	if (request.advertised.count() == 0)
 		deliver(transport, request);

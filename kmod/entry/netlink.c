@@ -28,6 +28,10 @@ struct settings {
 	u64 svc_writes;
 	u64 svc_send_waits;
 	u32 svc_max_connects;
+	u64 svc_connects;
+	u64 svc_disconnects;
+	u64 svc_refused;
+	u64 svc_errors_sent;
 };
 
 /* How a field of a record travels. */
@@ -85,6 +89,10 @@ static const struct field settings_fields[] = {
 	SETTING(SVC_WRITES, svc_writes, U64),
 	SETTING(SVC_SEND_WAITS, svc_send_waits, U64),
 	SETTING(SVC_MAX_CONNECTS, svc_max_connects, U32),
+	SETTING(SVC_CONNECTS, svc_connects, U64),
+	SETTING(SVC_DISCONNECTS, svc_disconnects, U64),
+	SETTING(SVC_REFUSED, svc_refused, U64),
+	SETTING(SVC_ERRORS_SENT, svc_errors_sent, U64),
 };
 
 #define OF_LISTENER(name, member, kind) FIELD(LISTENER, rpcordma_listener, name, member, kind, RPCORDMA_OBSERVED)
@@ -335,6 +343,10 @@ int rpcordma_nl_module_get_doit(struct sk_buff *skb, struct genl_info *info)
 		.svc_writes = rpcordma_svc_counted(RPCORDMA_SVC_WRITES),
 		.svc_send_waits = rpcordma_svc_counted(RPCORDMA_SVC_SEND_WAITS),
 		.svc_max_connects = rpcordma_svc_max_connects,
+		.svc_connects = rpcordma_svc_counted(RPCORDMA_SVC_CONNECTS),
+		.svc_disconnects = rpcordma_svc_counted(RPCORDMA_SVC_DISCONNECTS),
+		.svc_refused = rpcordma_svc_counted(RPCORDMA_SVC_REFUSED),
+		.svc_errors_sent = rpcordma_svc_counted(RPCORDMA_SVC_ERRORS_SENT),
 	};
 	struct sk_buff *reply = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
 	void *header;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The events of the netlink family: what uapi/rpcordma.yaml calls "event". */
+#include <linux/ratelimit.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 
@@ -8,6 +9,18 @@
 #define GFP_EVENT (GFP_NOWAIT | __GFP_NOWARN)
 
 static const struct genl_family *family;
+
+/* A peer decides how many messages there are to refuse. All events share the listener's buffer, and those of connections must
+ * not be lost in it. */
+#define MOST_REFUSALS 20 /* a second */
+/* By its flag, the log says nothing of those that are left out. */
+static struct ratelimit_state refusals =
+	RATELIMIT_STATE_INIT_FLAGS("refusals", HZ, MOST_REFUSALS, RATELIMIT_MSG_ON_RELEASE);
+
+static bool is_too_many(const struct rpcordma_event *event)
+{
+	return event->happening == RPCORDMA_HAPPENING_REFUSED && !__ratelimit(&refusals);
+}
 
 void rpcordma_events_open(const struct genl_family *open)
 {
@@ -43,7 +56,7 @@ void rpcordma_send_event(struct net *network, const struct rpcordma_event *event
 	struct sk_buff *message;
 	void *header;
 
-	if (!family || !genl_has_listeners(family, network, 0))
+	if (!family || !genl_has_listeners(family, network, 0) || is_too_many(event))
 		return;
 	/* Nothing on the way of a connection waits for memory. */
 	message = genlmsg_new(NLMSG_GOODSIZE, GFP_EVENT);

@@ -7,10 +7,12 @@
 #include <bit>
 #include <cstdint>
 
+#include "kernel/atomic.hh"
+
 namespace rpcordma::kernel {
 
 /// Counts times, in nanoseconds, in intervals that double: below 1024, below 2048, and so on; the last takes the rest. Its owner
-/// says who records: one at a time. Others may look.
+/// says who records: one at a time. Others may look, and find no number half-written.
 template <std::size_t Size> class Histogram {
     public:
 	/// Times below this one are not told from each other.
@@ -23,10 +25,15 @@ template <std::size_t Size> class Histogram {
 		counts_[std::min<std::size_t>(std::bit_width(time >> finest_bits), Size - 1)]++;
 		sum_ += time;
 	}
-	[[nodiscard]] constexpr const std::array<std::uint64_t, Size> &counts() const noexcept { return counts_; }
-
+	[[nodiscard]] std::array<std::uint64_t, Size> counts() const noexcept
+	{
+		std::array<std::uint64_t, Size> copy;
+		std::ranges::transform(counts_, copy.begin(),
+				       [](const std::uint64_t &count) { return read_once(count); });
+		return copy;
+	}
 	/// Of all times.
-	[[nodiscard]] constexpr std::uint64_t sum() const noexcept { return sum_; }
+	[[nodiscard]] std::uint64_t sum() const noexcept { return read_once(sum_); }
 
     private:
 	std::array<std::uint64_t, Size> counts_{};

@@ -109,6 +109,7 @@ void Connection::change_version(wire::Version version) noexcept
 void Connection::refused(const char *reason) noexcept
 {
 	tallies_.refused.count(reason);
+	rpcordma_svc_count(RPCORDMA_SVC_REFUSED);
 	tell(RPCORDMA_HAPPENING_REFUSED, remote_, {reason});
 }
 
@@ -165,6 +166,7 @@ void Connection::end() noexcept
 	const std::uint64_t since = established_at_.read();
 	if (since == 0)
 		return;
+	rpcordma_svc_count(RPCORDMA_SVC_DISCONNECTS);
 	verbs::Ending why;
 	{
 		kernel::Guard guard(end_lock_);
@@ -198,6 +200,7 @@ void Connection::established() noexcept
 				 endpoint_->agreement().inline_thresholds.reply,
 				 endpoint_->agreement().remote_invalidation);
 	established_at_.set(std::max<std::uint64_t>(verbs::seconds_now(), 1));
+	rpcordma_svc_count(RPCORDMA_SVC_CONNECTS);
 	tell(RPCORDMA_HAPPENING_CONNECTED, remote_);
 	/* What came before was left lying: see received(). */
 	kernel::smp_mb();

@@ -269,6 +269,7 @@ void Replies::refuse(ServedCall &call, const char *reason) noexcept
 void Replies::refuse(const proto::Refused &message, bool is_outstanding) noexcept
 {
 	connection_.tallies().errors_sent.count(name_of(message.with));
+	rpcordma_svc_count(RPCORDMA_SVC_ERRORS_SENT);
 	rpcordma_trace_error_sent(connection_.peer(), static_cast<u32>(message.xid), name_of(message.with),
 				  message.version);
 	answer(message.xid, is_outstanding, [&](std::span<std::byte> room, std::uint32_t credits) {

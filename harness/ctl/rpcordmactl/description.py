@@ -42,7 +42,11 @@ ATTRIBUTES = {
         "svc-receives": "u64",
         "svc-writes": "u64",
         "svc-send-waits": "u64",
-        "svc-max-connects": "u32"
+        "svc-max-connects": "u32",
+        "svc-connects": "u64",
+        "svc-disconnects": "u64",
+        "svc-refused": "u64",
+        "svc-errors-sent": "u64"
     },
     "listener": {
         "pad": "pad",

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.skipif(TRANSPORT != OURS, reason="is about what our mod
 
 Record = dict[str, Any]
 
+PROGRAM = f"{CHECKOUT}/scripts/rpcordmactl"
 OBSERVE = f"/usr/bin/python3 -B {CHECKOUT}/harness/guest/observe.py"
 TRACE = "/sys/kernel/tracing/instances/observed"
 # The trace events of what a requester refuses.
@@ -62,6 +63,9 @@ send null
 expect error CHUNK
 pause 120000
 """
+# Bursts of messages that the server drops, so many of them, each before a Call that is answered.
+BURSTS, MESSAGES = 20, 30
+BURST = f"send null times {MESSAGES}\n    type = DONE\nsend null\nexpect reply\n"
 # Errors that the responder sends, and Calls in the reverse direction that a requester does not take.
 # A case with several values would show the messages of the last one alone.
 TO_THE_REQUESTER = ("error-chunk", "error-chunk-twice", "error-chunk-then-the-reply", "error-chunk-to-a-write",
@@ -92,9 +96,25 @@ def connections(observed: str, role: str, end: str, port: int) -> list[Record]:
             if record["role"] == role and record[end]["port"] == port]
 
 
+def sums(guest: Guest) -> Counter[str]:
+    """What the server has counted of all its connections."""
+    module, = json.loads(guest.output(OBSERVE))["module"]
+    return Counter({name: module[f"svc_{name}"] for name in ("connects", "disconnects", "refused", "errors_sent")})
+
+
+def sums_at_rest(guest: Guest) -> Counter[str]:
+    """The same once the connections that a client has left are over."""
+    for _ in range(30):
+        found = sums(guest)
+        if found["connects"] == found["disconnects"]:
+            return found
+    raise AssertionError(f"a connection is still there: {found}")
+
+
 def test_a_responder_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
-    """By reason, and the errors that it sends and receives by kind."""
+    """By reason, and the errors that it sends and receives by kind; and in sums that outlive its connections."""
     guest = solo.guest
+    before = sums_at_rest(guest)
     guest.run(f"mkdir -p /tmp/observed/server && cat >/tmp/observed/server/refused.case <<'END'\n{TO_THE_RESPONDER}END")
     with traced(guest):
         process = peer.spawn("run", "/tmp/observed/server/refused.case", "--server", f"{solo.ADDRESS}:{PORT}",
@@ -113,6 +133,26 @@ def test_a_responder_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
         assert {name: record[name] for name in wanted} == wanted
         requester = f"{solo.ADDRESS}:{record['remote']['port']}"
         assert counted(guest, requester, ("error_sent",), "error") == wanted["errors_sent"]
+        more = sums_at_rest(guest) - before
+        assert (more["refused"], more["errors_sent"]) == (8, 4)
+        assert more["connects"] == more["disconnects"] > 0
+
+
+def test_what_a_peer_sends_does_not_crowd_out_other_events(solo: Solo, peer: Peer) -> None:
+    """A listener hears of some of the messages that are refused, and of the connection's end behind them."""
+    guest = solo.guest
+    before = sums(guest)["refused"]
+    guest.run(f"mkdir -p /tmp/observed/server && cat >/tmp/observed/server/bursts.case <<'END'\n"
+              f"# RFC 8166, 4.2.4, hostile: messages that nobody has asked for\n{BURST * BURSTS}END")
+    monitor = guest.spawn(f"{PROGRAM} -j monitor")
+    monitor.expect("rpcordmactl: listening", PATIENCE)
+    peer.run("run", "/tmp/observed/server/bursts.case", "--server", f"{solo.ADDRESS}:{PORT}",
+             "--path", "/srv/nfs/tmpfs")
+    monitor.expect('"disconnected"', PATIENCE)
+    refused = monitor.output.count('"refused"')
+    monitor.kill()
+    assert sums(guest)["refused"] - before == BURSTS * MESSAGES
+    assert 0 < refused < BURSTS * MESSAGES / 2
 
 
 def test_a_requester_counts_what_it_refuses(solo: Solo, peer: Peer) -> None:
