@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What goes wrong on real machines, while files are read and written and compared."""
 
+import errno
 import re
 
 import pytest
@@ -17,6 +18,8 @@ CGROUP = "/sys/fs/cgroup/tight"
 PATHS_TO_LOSE = "/sys/module/connection_faults/parameters/paths_to_lose"
 # In what follows a mount, whose RPCs come one after the other, the first allocations are those of slots and buffers.
 WITHOUT_MEMORY = 20
+# Commands that stop a queue pair: more than ending a connection gives when each of them works.
+NO_STOP = 6
 
 
 def test_forced_disconnects_lose_nothing(pair: Pair, version: str, full: bool) -> None:
@@ -56,6 +59,17 @@ def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pai
         assert waiting.wait(60).status == 0, waiting.output
         assert max(map(int, re.findall(r"delay_ms=(\d+)", pair.client.read(TRACE)))) <= 5000
         pair.client.run("rm /mnt/file")
+
+
+@pytest.mark.versions("3")
+def test_a_connection_ends_where_its_device_lacks_memory_to_stop_it(pair: Pair, version: str) -> None:
+    """Nothing is taken back before the device has stopped, which it does once there is memory."""
+    with mounted(pair, version):
+        pair.client.run("head -c 1M /dev/urandom >/mnt/file && sync /mnt/file")
+        with failing_function(pair.client, "ib_modify_qp", -errno.ENOMEM, NO_STOP) as failed:
+            pair.client.run(f"echo {pair.SERVER_ADDRESS} | tee {TRANSPORTS}/dstaddr")
+            pair.client.run("echo 3 >/proc/sys/vm/drop_caches && cat /mnt/file >/dev/null && rm /mnt/file")
+            assert failed() == NO_STOP
 
 
 @pytest.mark.versions("3")

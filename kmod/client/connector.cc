@@ -51,7 +51,7 @@ void Connector::connect(rpc_task *task) noexcept
 		return;
 	const unsigned long delay = next_delay();
 	rpcordma_trace_connect_attempt(owner_.peer(), static_cast<u32>(delay * 1000 / kernel::HZ));
-	rpcordma_queue_delayed_work(work_.get(), delay);
+	rpcordma_queue_attempt(work_.get(), delay);
 }
 
 /* How long the next attempt waits, in jiffies. */
@@ -170,10 +170,18 @@ void Connector::new_cookie() noexcept
 	kernel::write_once(cookie, cookie + 1);
 }
 
+/* Devices allocate to end a connection as well, and memory that this one carried may be what is to be reclaimed. */
 void Connector::drop(const char *reason) noexcept
 {
 	if (!endpoint_)
 		return;
+	const unsigned int scope = rpcordma_reclaim_scope_enter(owner_.carries_swap());
+	take_down(reason);
+	rpcordma_reclaim_scope_leave(scope);
+}
+
+void Connector::take_down(const char *reason) noexcept
+{
 	endpoint_->stop();
 	owner_.negotiator().end();
 	owner_.outstanding().sweep();

@@ -25,7 +25,7 @@ class Connector {
 
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
-	/* Begins an attempt to connect, on the module's workqueue. It has the send lock, which it takes over from the
+	/* Begins an attempt to connect, on the workqueue of attempts. It has the send lock, which it takes over from the
 	 * task. */
 	void connect(rpc_task *task) noexcept;
 	/* Context: the send lock, or nobody can call any more. Sleeps until the device has let go of all memory. `reason` counts
@@ -65,6 +65,7 @@ class Connector {
 	[[nodiscard]] proto::ConnectOutcome make() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* As close(). */
 	void drop(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
+	void take_down(const char *reason) noexcept RPCORDMA_EXCLUDES(lock_);
 	void established() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] u32 state() const noexcept RPCORDMA_REQUIRES(lock_);
 	/* Has sunrpc know this connection from the one before it, or none. */

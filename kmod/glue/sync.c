@@ -9,6 +9,7 @@
 #include "kernel/glue.h"
 
 static struct workqueue_struct *queue;
+static struct workqueue_struct *attempts;
 static struct workqueue_struct *ends;
 
 /* The names that lockdep shows: of the locks' owners. */
@@ -77,6 +78,11 @@ void rpcordma_restart_delayed_work(struct delayed_work *work, unsigned long jiff
 	mod_delayed_work(queue, work, jiffies);
 }
 
+bool rpcordma_queue_attempt(struct delayed_work *work, unsigned long jiffies)
+{
+	return queue_delayed_work(attempts, work, jiffies);
+}
+
 void rpcordma_queue_end(struct work_struct *work)
 {
 	queue_work(ends, work);
@@ -92,9 +98,17 @@ int rpcordma_workqueues_create(void)
 	queue = alloc_workqueue("rpcordma", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!queue)
 		return -ENOMEM;
+	attempts = alloc_workqueue("rpcordma-connect", WQ_MEM_RECLAIM | WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!attempts)
+		goto no_attempts;
 	ends = alloc_workqueue("rpcordma-end", WQ_UNBOUND, 0);
-	if (ends)
-		return 0;
+	if (!ends)
+		goto no_ends;
+	return 0;
+
+no_ends:
+	destroy_workqueue(attempts);
+no_attempts:
 	destroy_workqueue(queue);
 	return -ENOMEM;
 }
@@ -102,5 +116,6 @@ int rpcordma_workqueues_create(void)
 void rpcordma_workqueues_destroy(void)
 {
 	destroy_workqueue(ends);
+	destroy_workqueue(attempts);
 	destroy_workqueue(queue);
 }

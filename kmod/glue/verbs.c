@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verbs of several steps. */
+#include <linux/delay.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
 #include "kernel/glue.h"
+
+#define DRAIN_AGAIN_MS 20
 
 u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped)
 {
@@ -11,6 +14,16 @@ u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned i
 
 	*mapped = !ib_dma_mapping_error(device, address);
 	return address;
+}
+
+void rpcordma_drain(struct ib_qp *qp)
+{
+	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+
+	/* ib_drain_qp() does this too, but where it fails it returns at once, as if nothing were posted any more. */
+	while (ib_modify_qp(qp, &error, IB_QP_STATE) == -ENOMEM)
+		msleep(DRAIN_AGAIN_MS);
+	ib_drain_qp(qp);
 }
 
 static int ready(struct rdma_cm_id *id, enum ib_qp_state state, const struct rdma_conn_param *wanted, u8 most_timeout)

@@ -48,7 +48,8 @@ svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *ne
 		return kernel::error_pointer<svc_xprt>(-kernel::ENOMEM);
 	listener->enlist();
 	if (const int error = listener->listen(); error != 0) {
-		listener->withdraw();
+		/* It may have listened at some device until another one failed, and requests may wait since. */
+		listener->detach();
 		/* sunrpc drops the module's reference that goes with the call, and the end of the svc_xprt another. */
 		(void)rpcordma_module_get();
 		svc_xprt_put(listener->xprt());
@@ -92,9 +93,12 @@ int Listener::listen() noexcept
 	return error;
 }
 
+/* On a workqueue that memory to be reclaimed may wait for. */
 void Listener::listen_again() noexcept
 {
+	const unsigned int scope = rpcordma_reclaim_scope_enter(false);
 	const int error = listen();
+	rpcordma_reclaim_scope_leave(scope);
 	rpcordma_trace_listener(address(), "listens again", error);
 	if (error == 0) {
 		delay_ = 0;

@@ -10,7 +10,7 @@
 
 namespace rpcordma::verbs {
 
-/* ib_drain_qp() posts one work request to each queue, beyond its depth. */
+/* rpcordma_drain() posts one work request to each queue, beyond its depth. */
 inline constexpr std::uint32_t drain_requests = 1;
 /* A requester posts so many Receives beyond those that it needs when there are too few; queues have room for them. */
 inline constexpr std::uint32_t receive_batch = 7;

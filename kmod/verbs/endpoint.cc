@@ -223,7 +223,7 @@ void Endpoint::stop() noexcept
 	cancel_delayed_work_sync(looking_.get());
 	queues_.stop();
 	id_.disconnect();
-	ib_drain_qp(id_.queue_pair());
+	rpcordma_drain(id_.queue_pair());
 }
 
 Endpoint::~Endpoint()
