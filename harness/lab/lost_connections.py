@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which connections our module has ended, and why: traced in a buffer of its own, so that the other is left to the tests."""
+"""Which connections our module has ended, and why. The buffer is its own: the usual one is left to the tests."""
 
 import re
 from dataclasses import dataclass
