@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which connections our module has ended, and why. The buffer is its own: the usual one is left to the tests."""
+"""Which connections our module has ended, and why. Traced in a buffer of its own: the other is for tests."""
 
 import re
 from dataclasses import dataclass
