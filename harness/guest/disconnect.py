@@ -19,7 +19,7 @@ PORT = 20049
 SECONDS_EACH = 120
 # Neither file can be waited for: this is how often they are looked at.
 LOOK_EVERY = 0.005
-# Long enough for a process that is forked to write something, in a guest that has little of its processor.
+# Long enough to write something, in a guest that has little of its processor.
 WRITER_SECONDS = 0.5
 
 
@@ -81,11 +81,21 @@ def force_disconnect(directory: Path, address: str) -> None:
 
 def write(path: Path, text: str) -> bool:
     """Writes the file in a process of its own, which is ended where that takes too long. A shell takes
-    longer to start than the write takes, on a kernel with sanitizers."""
+    longer to start than the write takes, on a kernel with sanitizers.
+
+    The time begins when the process is about to write. One that is ended after it has written would
+    be replaced, and the connection broken twice.
+    """
+    begun, begins = os.pipe()
     writer = os.fork()
     if writer == 0:
-        path.write_text(text)
+        file = os.open(path, os.O_WRONLY)
+        os.write(begins, b"x")
+        os.write(file, text.encode())
         os._exit(0)
+    os.close(begins)
+    os.read(begun, 1)
+    os.close(begun)
     descriptor = os.pidfd_open(writer)
     ended, _, _ = select.select([descriptor], [], [], WRITER_SECONDS)
     os.close(descriptor)

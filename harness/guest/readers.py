@@ -4,13 +4,16 @@
     readers.py FILE READERS
 
 Each reads 4 KiB at a time, somewhere in the file and past all caches. All begin at once, because a thread is slow to
-start beside those that read. Prints "all read" when each has read something, "all wait" when none has for two seconds,
-and "all go on" when each has again: none is forgotten for the others.
+start beside those that read. Prints "all read" when each has read something.
+
+SIGUSR1 says that the storage stands still. Before it, readers that wait do so for a slow machine. Behind it, prints
+"all wait" when none has read for two seconds, and "all go on" when each has again: none is forgotten for the others.
 """
 
 import mmap
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -42,6 +45,8 @@ def wait_until(holds) -> None:
 def main() -> None:
     """Does it until it is killed."""
     path, count = sys.argv[1], int(sys.argv[2])
+    # Also in the threads that are started from here on.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     last = [0.0] * count
     start = threading.Barrier(count)
     for number in range(count):
@@ -49,6 +54,7 @@ def main() -> None:
     wait_until(lambda: all(last))
     print("all read", flush=True)
     while True:
+        signal.sigwait({signal.SIGUSR1})
         wait_until(lambda: max(last) < time.monotonic() - SILENCE)
         print("all wait", flush=True)
         silent = time.monotonic()

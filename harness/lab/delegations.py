@@ -27,7 +27,7 @@ REPLY_SENT = {"rpcordma": {"rpcordma/rpcordma_reverse_call_received",
                            "rpcordma/rpcordma_reverse_reply_sent"},
               "rpcrdma": {"rpcrdma/xprtrdma_cb_call", "rpcrdma/xprtrdma_cb_reply"}}
 REPLY_TAKEN = {"sunrpc/xprt_lookup_rqst"}
-LINE = re.compile(r"^\s*(?P<task>.*-\d+)\s+\[\d+\] .*? [\d.]+: (?P<name>\w+): (?P<fields>.*)$",
+LINE = re.compile(r"^\s*(?P<task>.*-\d+)\s+\[\d+\] .*? (?P<time>[\d.]+): (?P<name>\w+): (?P<fields>.*)$",
                   re.MULTILINE)
 LOOK_EVERY = 0.1
 
@@ -64,6 +64,8 @@ class Callback:
     operation: str
     replied: bool
     answered: bool
+    # From when the server had sent it until the Reply was there; of no meaning where there was none.
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Event:
     """One line of a trace."""
 
     task: str
+    # Since its machine's boot, in seconds.
+    time: float
     name: str
     fields: str
 
@@ -103,13 +107,18 @@ class CallbackRecord:
             elif event.name in OPERATIONS:
                 operations[in_hand[event.task]] = event.name
         assert operations.keys() <= sent, f"the server sent {sent}, the client got {operations}"
-        return [Callback(xid, name, xid in replied, xid in answered)
+        begins, ends = times_of(server, "xprt_transmit"), times_of(server, "xprt_lookup_rqst")
+        return [Callback(xid, name, xid in replied, xid in answered, ends.get(xid, 0) - begins.get(xid, 0))
                 for xid, name in operations.items()]
 
     def count(self, operation: str | None = None) -> int:
         """How many of that kind, or of any, both sides know Call and Reply of."""
-        return sum(callback.replied and callback.answered for callback in self.callbacks()
-                   if operation in (None, callback.operation))
+        return len(self.seconds(operation))
+
+    def seconds(self, operation: str | None = None) -> list[float]:
+        """How long the server waited for the Reply to each of these."""
+        return [callback.seconds for callback in self.callbacks()
+                if callback.replied and callback.answered and operation in (None, callback.operation)]
 
     def ways(self) -> set[tuple[str, str]]:
         """How Calls and their Replies were to travel, as our server tells."""
@@ -159,7 +168,12 @@ def events_in(guest: Guest) -> list[Event]:
     trace = guest.read(f"{INSTANCE}/trace")
     kept, written = re.search(r"entries-in-buffer/entries-written: (\d+)/(\d+)", trace).groups()
     assert kept == written, f"of {written} events {kept} are left"
-    return [Event(**line.groupdict()) for line in LINE.finditer(trace)]
+    return [Event(line["task"], float(line["time"]), line["name"], line["fields"]) for line in LINE.finditer(trace)]
+
+
+def times_of(events: list[Event], name: str) -> dict[int, float]:
+    """When an event of this name told of each RPC, for the last time."""
+    return {event.xid: event.time for event in events if event.name == name}
 
 
 def told_of(events: list[Event], names: set[str]) -> set[int]:

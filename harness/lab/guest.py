@@ -76,6 +76,23 @@ class Process:
         assert self.status is not None
         return Result(self.command, self.status, self.output, time.monotonic() - self.started)
 
+    def wait_while_it_speaks(self, silence: float, timeout: float) -> None:
+        """Waits until the command has ended, and kills it when it has said nothing for so long, or takes too long."""
+        deadline = time.monotonic() + timeout * self.guest.slowness
+        try:
+            while self.status is None:
+                left = max(deadline - time.monotonic(), 0) / self.guest.slowness
+                self._wait_for_more(min(silence, left))
+        except LabTimeout:
+            self.kill()
+            raise
+
+    def _wait_for_more(self, timeout: float) -> None:
+        """Waits until there is more output, or the command has ended."""
+        said = len(self.output)
+        self.guest.wait_for(lambda: len(self.output) > said or self.status is not None, timeout,
+                            f"more of '{self.command}'")
+
     def expect(self, pattern: str, timeout: float) -> re.Match[str]:
         """Waits until the output has a match for the pattern."""
         self.guest.wait_for(

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Our module for a kernel, and what else is compiled for a guest: where it is, and how it gets there."""
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from lab.errors import LabError
@@ -48,18 +52,35 @@ def guest_module(kernel: Kernel, name: str) -> Path:
     directory = CHECKOUT / "build" / kernel.release / name
     file = directory / f"{name.replace('-', '_')}.ko"
     sources = GUEST_SCRIPTS / name
-    if file.exists() and all(file.stat().st_mtime > source.stat().st_mtime for source in sources.iterdir()):
-        return file
-    shutil.copytree(sources, directory, dirs_exist_ok=True)
-    # Every machine has one of these modules, and nobody says that only one of them is started at a time.
-    built = subprocess.run(["flock", directory,
-                            *kernel.build_command("make", "-C", kernel.headers, f"M={directory}", *kernel.cross,
-                                                  "modules")],
+    # Every machine has one of these modules, and nobody says that only one of them is started at a time. A module that
+    # another builds is there before it is whole.
+    with locked(directory):
+        if not file.exists() or any(file.stat().st_mtime <= source.stat().st_mtime for source in sources.iterdir()):
+            shutil.copytree(sources, directory, dirs_exist_ok=True)
+            _build_guest_module(kernel, directory)
+    return file
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Nobody else is in such a block with this directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _build_guest_module(kernel: Kernel, directory: Path) -> None:
+    """Builds it from the sources there."""
+    built = subprocess.run(kernel.build_command("make", "-C", kernel.headers, f"M={directory}", *kernel.cross,
+                                                "modules"),
                            cwd=CHECKOUT, capture_output=True, text=True, check=False)
     if built.returncode != 0:
-        raise LabError(f"{file.name} for {kernel.release} does not build:\n"
+        raise LabError(f"{directory.name} for {kernel.release} does not build:\n"
                        f"{built.stdout}{built.stderr}")
-    return file
 
 
 def guest_program(kernel: Kernel, name: str, *options: str) -> Path:
@@ -68,5 +89,9 @@ def guest_program(kernel: Kernel, name: str, *options: str) -> Path:
     program.parent.mkdir(parents=True, exist_ok=True)
     abroad = [CHECKOUT / "scripts" / "root", "12-cross", "run", "aarch64-linux-gnu-gcc-12"]
     compiler = ["gcc"] if kernel.architecture == NATIVE else abroad
-    subprocess.run([*compiler, "-O1", "-o", program, GUEST_SCRIPTS / f"{name}.c", *options], cwd=CHECKOUT, check=True)
+    # Another may compile the same, and a machine may run what is there.
+    with tempfile.TemporaryDirectory(dir=program.parent) as apart:
+        made = Path(apart) / name
+        subprocess.run([*compiler, "-O1", "-o", made, GUEST_SCRIPTS / f"{name}.c", *options], cwd=CHECKOUT, check=True)
+        made.rename(program)
     return program

@@ -4,6 +4,7 @@
 import random
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lab.errors import LabError, LabTimeout
@@ -26,6 +27,8 @@ FIO_SIZE = "2M"
 # Long enough for the last round of fio, or for the model's last look at each file.
 END_SECONDS = 300
 LAST_LINES = 60
+# Begin and end, in seconds since the client's boot.
+Span = tuple[float, float]
 
 
 @dataclass
@@ -103,6 +106,10 @@ class Load:
         """The workers that have ended."""
         return [worker for worker in self.workers if worker.process.status is not None]
 
+    def pace(self, disturbed: Sequence[Span]) -> float:
+        """The longest that a worker has taken to say ENOUGH, outside the spans in which it was disturbed."""
+        return ENOUGH * max(longest_quiet_gap(worker.progress(), disturbed) for worker in self.workers)
+
     def recovery(self, since: float) -> float:
         """How long it took from that time until all of the fine workers had got on."""
         return max(worker.since(since)[ENOUGH - 1] - since for worker in self.workers if worker.is_fine)
@@ -131,6 +138,12 @@ def longest_gap(times: list[float], begin: float, end: float) -> float:
     """The longest time from one of the times to the next, of those that are in the span at least in part."""
     return max((after - before for before, after in zip(times, times[1:]) if after > begin and before < end),
                default=0.0)
+
+
+def longest_quiet_gap(times: list[float], disturbed: Sequence[Span]) -> float:
+    """The longest time from one of the times to the next, of those that no span reaches into."""
+    return max((after - before for before, after in zip(times, times[1:])
+                if not any(before < end and after > begin for begin, end in disturbed)), default=0.0)
 
 
 def last_lines(text: str) -> str:

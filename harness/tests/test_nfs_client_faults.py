@@ -31,8 +31,9 @@ def test_forced_disconnects_lose_nothing(pair: Pair, version: str, full: bool) -
             pair.client.run(guest_python("disconnect.py", count), timeout=60 * count)
         after = mount.stats()
         reconnected = after.total("connect_count") - before.total("connect_count")
-        # A machine that is very busy makes soft-RoCE give up a connection of itself now and then.
-        assert count <= reconnected <= count + count // 5
+        # A machine that is very busy makes soft-RoCE give up a connection of itself now and then. Two for each would
+        # be twice as many.
+        assert count <= reconnected <= count + count // 2
         assert after.retransmissions() > before.retransmissions()
         assert after.total("bad_replies") == before.total("bad_replies")
 

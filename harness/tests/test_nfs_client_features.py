@@ -92,7 +92,7 @@ def few_modules(guest: Guest) -> Iterator[None]:
 def test_installing_says_how_to_change_over(pair: Pair) -> None:
     """The commands that it prints, and those of uninstalling, exchange the module that is loaded."""
     def follow(action: str, loaded: str) -> None:
-        said = client.output(f"cd {CHECKOUT} && scripts/install {action} {client.kernel.release}")
+        said = client.output(f"cd {CHECKOUT} && scripts/install {action} {client.kernel.release}", timeout=600)
         command = re.search(r"loaded.*: (rmmod .* && modprobe .*), or restart", said)
         assert command, said
         client.run(command[1])

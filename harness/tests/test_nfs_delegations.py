@@ -3,6 +3,7 @@
 
 import itertools
 import signal
+import statistics
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -18,14 +19,17 @@ from lab.nfs import Server, mount
 pytestmark = [pytest.mark.about("client", "server"), pytest.mark.versions("4.1", "4.2")]
 
 EXPORTED = "/srv/nfs/tmpfs"
-# Whoever is in conflict with a delegation gets through in this time,
-SOON = 2.0
+# Whoever is in conflict with a delegation gets through in this time: without the callback, not before the lease of ten
+# seconds is over,
+SOON = 8.0
 # who is told that a lock is free has it in this time, and who is not asks again after 30 s,
 TOLD = 20.0
 # and where the callback has been lost, when the server may revoke the delegation.
 AT_LAST = 120
 # Now and then nfsd takes a file for one that it has recalled a delegation of, and gives none.
 ATTEMPTS = 20
+# An answer to CB_GETATTR that takes nfsd no longer is in time, by some milliseconds.
+IN_TIME = 0.025
 IDLE_SECONDS = 2
 CALLS_TO_LOSE = "/sys/module/connection_faults/parameters/reverse_calls_to_lose"
 # nfsd has 30 slots for a session of Linux's, so that there are no more RPCs at a time.
@@ -142,19 +146,26 @@ def test_who_holds_a_write_delegation_is_asked_for_the_size(pair: Pair, version:
     """CB_GETATTR: another client sees how much has been written.
 
     nfsd recalls the delegation where the answer takes more than 30 ms, as it may on a busy machine, and then shows
-    the size that it knows itself.
+    the size that it knows itself. Each CB_GETATTR has to be answered all the same.
     """
+    answers: list[float] = []
     with observed(pair, version) as (_, record), second_client(pair, version) as other:
         for _ in range(ATTEMPTS):
+            before = record.count("CB_GETATTR")
             with delegated(pair, "w", "x" * 12345) as held:
                 shown = pair.server.run(f"stat -c %s {other}/{held.name}")
-                if held.is_delegated():
-                    break
-        else:
-            pytest.fail(f"nfsd has recalled the delegation {ATTEMPTS} times")
-        assert shown.stdout == "12345\n"
-        assert shown.seconds < SOON
-        record.wait_for(1, "CB_GETATTR")
+                is_kept = held.is_delegated()
+            record.wait_for(before + 1, "CB_GETATTR")
+            # nfsd may ask once more while it recalls.
+            answers.append(record.seconds("CB_GETATTR")[before])
+            if is_kept:
+                assert shown.stdout == "12345\n"
+                assert shown.seconds < SOON
+                break
+    if not is_kept:
+        # Some milliseconds may go by before the Call is sent, and behind the Reply: a single answer proves nothing.
+        assert statistics.median(answers) > IN_TIME, f"nfsd was answered in {answers} s, and has recalled all"
+        pytest.skip(f"too slow: nfsd was answered in {answers} s")
 
 
 def test_a_server_short_of_memory_asks_for_what_is_not_used(pair: Pair, version: str) -> None:

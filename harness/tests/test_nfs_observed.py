@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from expectations import eventually, live_objects, mounted
-from workloads import QUEUE_PAIR_FATAL, TRACE, guest_python, queue_pair_events, sysctl, traced, verified_io
+from workloads import QUEUE_PAIR_FATAL, TRACE, guest_python, queue_pair_events, sysctl, traced, usual_lease, verified_io
 
 from lab import Guest, Pair, Process
 from lab.mountstats import MountStats
@@ -186,7 +186,8 @@ def test_what_is_shown_is_what_happened(pair: Pair, version: str) -> None:
     """Of both ends: a connection, its loss and the next one, by the family and by each command of rpcordmactl."""
     client_files = [MOUNTSTATS, "/proc/version", *(f"{SYSCTLS}/{file}" for file in SETTINGS.values())]
     server_files = [f"{SYSCTLS}/svc_rdma/{file}" for file in SERVER_STATISTICS.values()]
-    with (sysctl(pair.client, rdma_highest_version=1, rdma_max_inline_write=8192),
+    # With the lab's own lease, the client renews it every few seconds: on a slow machine it is never at rest.
+    with (usual_lease(pair), sysctl(pair.client, rdma_highest_version=1, rdma_max_inline_write=8192),
           queue_pair_events(pair.server) as tell,
           traced(pair.client, pair.server, events="rpcordma/rpcordma_disconnect"),
           monitored(pair.client, pair.server) as monitors, mounted(pair, version)):

@@ -19,9 +19,9 @@ from lab.paths import CHECKOUT, GUEST_SCRIPTS
 from ordeal import record as records
 from ordeal.cli import arguments_of, begin_of, kinds_in
 from ordeal.faults import KINDS
-from ordeal.load import ENOUGH, Worker, longest_gap
+from ordeal.load import ENOUGH, Load, Worker, longest_gap, longest_quiet_gap
 from ordeal.record import Happened, Record
-from ordeal.run import possible_kinds
+from ordeal.run import BEGIN_SECONDS, Run, is_kept, possible_kinds
 from ordeal.schedule import Cell, faults
 
 CELL = Cell("6.12", "7.3", "4.2", "2", "xfs")
@@ -184,6 +184,51 @@ def test_the_longest_gap_reaches_into_the_span() -> None:
     assert longest_gap(times, 5.5, 8.0) == 3.0
     assert longest_gap(times, 2.0, 7.0) == 5.0
     assert longest_gap([], 0.0, 1.0) == 0.0
+
+
+def test_the_longest_quiet_gap_is_between_the_faults() -> None:
+    """One that a fault begins, ends or lies in does not count."""
+    times = [0.0, 8.0, 10.0, 40.0, 45.0, 90.0]
+    assert longest_quiet_gap(times, []) == 45.0
+    assert longest_quiet_gap(times, [(12.0, 30.0), (50.0, 60.0)]) == 8.0
+    assert longest_quiet_gap(times, [(9.0, 11.0), (46.0, 100.0)]) == 8.0
+    assert longest_quiet_gap(times, [(1.0, 2.0), (12.0, 30.0), (50.0, 60.0)]) == 5.0
+    assert longest_quiet_gap(times, [(0.0, 100.0)]) == longest_quiet_gap([3.0], []) == 0.0
+
+
+def a_run(record: Record, slowness: int = 1) -> Run:
+    """One whose guests are not there."""
+    pair = SimpleNamespace(client=SimpleNamespace(slowness=slowness))
+    return Run(pair, record, lambda _: None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("slowness", [1, 3])
+def test_the_limit_is_longer_where_rounds_take_long(slowness: int) -> None:
+    """By two of the longest rounds without a fault, and by no more than the load may take to begin."""
+    times = {"fio-direct": [0.0, 9.0, 17.0, 21.0, 80.0, 84.0], "model-cached": [0.0, 0.1, 0.2]}
+    load = Load.__new__(Load)
+    load.workers = [worker("".join(f"round 1 at {at:.2f}\n" for at in lines), name) for name, lines in times.items()]
+    record = a_record(1)
+    # What follows it, until the load went on, counts as little.
+    record.faults = [Happened(1, "blackout", "dark", 1, 18.0, 1.0, 2.5, 7.0)]
+    assert a_run(record, slowness)._pace(load) == ENOUGH * 9.0 / slowness
+    record.faults = []
+    assert a_run(record)._pace(load) == ENOUGH * 59.0
+    load.workers.append(worker("round 1 at 0.00\nround 2 at 500.00\n"))
+    assert a_run(record, slowness)._pace(load) == BEGIN_SECONDS
+
+
+@pytest.mark.parametrize("measured, taken", [([90.0, 1.0], 90.0), ([1.0, 2.0, 90.0], 90.0),
+                                             ([1.0, 2.0, 3.0, 90.0], 3.0)])
+def test_a_throughput_that_is_low_for_a_while_is_measured_again(monkeypatch: pytest.MonkeyPatch, measured: list[float],
+                                                                taken: float) -> None:
+    """And one that stays low is not kept."""
+    figures = iter(measured)
+    monkeypatch.setattr(Run, "_throughput", lambda run, mount: {"calls": next(figures)})
+    record = a_record(1)
+    found = a_run(record)._throughput_at_last(SimpleNamespace())  # type: ignore[arg-type]
+    assert found["calls"] == taken
+    assert is_kept(record.throughput[0], found) == (taken == 90.0)
 
 
 # The log

@@ -30,10 +30,10 @@ def test_a_run_against_a_server_ends_in_order(solo: Solo, peer: Peer, number: si
     """The reports have what was tested, and nothing is left on the server."""
     process = peer.spawn("conform", f"{solo.ADDRESS}:{PORT}", "--path", EXPORT, "--results", "/tmp/cut.json",
                          "--junit", "/tmp/cut.xml", "--html", "/tmp/cut.html")
-    process.expect("passed .*\n.*passed ", timeout=60)
+    process.expect("passed .*\n.*passed ", timeout=120)
     assert left_on_the_server(solo)
     process.kill(number)
-    result = process.wait(30)
+    result = process.wait(120)
     assert result.status == 128 + number
     assert left_on_the_server(solo) == ""
 
@@ -51,9 +51,9 @@ def test_a_run_with_a_client_ends_while_it_waits_for_one(solo: Solo, peer: Peer)
     """It would wait for ten minutes."""
     process = peer.spawn("conform", "--listen", "--host", solo.ADDRESS, "--port", "20059", "--mount-port", "20058",
                          "--results", "/tmp/cut.json")
-    process.expect("listening; on the client", timeout=20)
+    process.expect("listening; on the client", timeout=120)
     process.kill(signal.SIGINT)
-    assert process.wait(20).status == 128 + signal.SIGINT
+    assert process.wait(120).status == 128 + signal.SIGINT
     report = json.loads(peer.guest.read("/tmp/cut.json"))
     check_schema(report)
     assert report["results"] == []

@@ -58,7 +58,7 @@ def test_bare_verbs_with_an_echo_elsewhere(solo: Solo, peer: Peer, listening: st
     """The echo serves one after the other, and the output says where it was."""
     echo = peer.spawn("ping", "--listen", listening.removeprefix("*"))
     try:
-        echo.expect(f"listening at {re.escape(listening)}\n", timeout=20)
+        echo.expect(f"listening at {re.escape(listening)}\n", timeout=120)
         for _ in range(2):
             result = peer.json("ping", solo.ADDRESS, "--count", COUNT, "--floor", at)
             assert result["floor"]["with"] == at
@@ -66,7 +66,7 @@ def test_bare_verbs_with_an_echo_elsewhere(solo: Solo, peer: Peer, listening: st
             check_measurements(result)
     finally:
         echo.kill(signal.SIGTERM)
-        echo.guest.wait_for(lambda: echo.status is not None, 20, "the echo's end")
+        echo.guest.wait_for(lambda: echo.status is not None, 120, "the echo's end")
 
 
 def test_the_table_is_for_people(solo: Solo, peer: Peer) -> None:
