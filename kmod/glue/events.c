@@ -10,8 +10,8 @@
 
 static const struct genl_family *family;
 
-/* A peer decides how many messages there are to refuse. All events share the listener's buffer, and those of connections must
- * not be lost in it. */
+/* A peer decides how many messages there are to refuse. All events share the listener's buffer, and those of
+ * connections must not be lost in it. */
 #define MOST_REFUSALS 20 /* a second */
 /* By its flag, the log says nothing of those that are left out. */
 static struct ratelimit_state refusals =

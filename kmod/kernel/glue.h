@@ -100,13 +100,13 @@ enum rpcordma_work {
 void rpcordma_work_init(struct work_struct *work, enum rpcordma_work kind, void (*function)(struct work_struct *work));
 void rpcordma_delayed_work_init(struct delayed_work *work, enum rpcordma_work kind,
 				void (*function)(struct work_struct *work));
-/* Queues on the module's workqueue, which makes progress under memory pressure. Its works wait for no peer: all connections
- * share it. */
+/* Queues on the module's workqueue, which makes progress under memory pressure. Its works wait for no peer: all
+ * connections share it. */
 bool rpcordma_queue_work(struct work_struct *work);
 bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffies);
 /* The same, counted from now on where it is pending already. */
 void rpcordma_restart_delayed_work(struct delayed_work *work, unsigned long jiffies);
-/* Queues on the workqueue of attempts to connect, which wait for peers; it makes progress under memory pressure, too. */
+/* Queues on the workqueue of attempts to connect, which wait for peers. It makes progress under memory pressure. */
 bool rpcordma_queue_attempt(struct delayed_work *work, unsigned long jiffies);
 /* Queues on the workqueue of what ends, whose works wait for devices and peers, or waits for one there, or for all. */
 void rpcordma_queue_end(struct work_struct *work);
@@ -116,8 +116,8 @@ void rpcordma_workqueues_destroy(void);
 
 /* verbs.c. The address for the device; `*mapped` is false where there is none. */
 u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned int direction, bool *mapped);
-/* Returns when the device is done with all that was posted, and takes no more: also where it lacks the memory for the command to
- * stop, for as long as that takes. Process context. */
+/* Returns when the device is done with all that was posted, and takes no more: also where it lacks the memory for the
+ * command to stop, for as long as that takes. Process context. */
 void rpcordma_drain(struct ib_qp *qp);
 /* rdma_accept(), which retries no more often than `wanted` says, and waits for an answer for no longer than a time-out
  * (4.096 us * 2^n) of `most_timeout`, whatever the requester has asked for. The handler is locked. Process context. */
