@@ -145,10 +145,10 @@ def test_what_a_peer_sends_does_not_crowd_out_other_events(solo: Solo, peer: Pee
     guest.run(f"mkdir -p /tmp/observed/server && cat >/tmp/observed/server/bursts.case <<'END'\n"
               f"# RFC 8166, 4.2.4, hostile: messages that nobody has asked for\n{BURST * BURSTS}END")
     monitor = guest.spawn(f"{PROGRAM} -j monitor")
-    monitor.expect("rpcordmactl: listening", PATIENCE)
+    monitor.expect("rpcordmactl: listening", 120)
     peer.run("run", "/tmp/observed/server/bursts.case", "--server", f"{solo.ADDRESS}:{PORT}",
              "--path", "/srv/nfs/tmpfs")
-    monitor.expect('"disconnected"', PATIENCE)
+    monitor.expect('"disconnected"', 120)
     refused = monitor.output.count('"refused"')
     monitor.kill()
     assert sums(guest)["refused"] - before == BURSTS * MESSAGES
