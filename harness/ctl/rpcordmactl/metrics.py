@@ -63,13 +63,14 @@ SERVER = {
     "svc_writes": "RDMA Writes of the server",
     "svc_send_waits": "Times that the server waited for room",
 }
-LABELS = ("connection", "role", "remote", "port", "device")
+# A requester has a device only while it is connected: as a label it would begin another series at each disconnect.
+LABELS = ("connection", "role", "remote", "port")
 
 
 def labels_of(connection: Record) -> list[str]:
     """The values of LABELS."""
     remote = connection["remote"]
-    return [str(connection["id"]), connection["role"], remote.address, str(remote.port), connection.get("device", "")]
+    return [str(connection["id"]), connection["role"], remote.address, str(remote.port)]
 
 
 class Collector:
@@ -94,6 +95,7 @@ class Collector:
             address = listener["address"]
             listening.add_metric([address.address, str(address.port)], listener["is_listening"])
         yield listening
+        yield self.info(prometheus.InfoMetricFamily)
         connected = prometheus.GaugeMetricFamily("rpcordma_connected", "Whether there is a connection", labels=LABELS)
         for connection in self.connections:
             connected.add_metric(labels_of(connection), int(connection["state"] == "connected"))
@@ -102,6 +104,13 @@ class Collector:
         yield from self.numbers(prometheus.GaugeMetricFamily, GAUGES)
         yield from self.tallies(prometheus.CounterMetricFamily)
         yield self.latency(prometheus.HistogramMetricFamily)
+
+    def info(self, family: Any) -> Any:
+        """What a connection has that changes: a query joins it to the other metrics."""
+        metric = family("rpcordma_connection", "The connection, and its device while it is connected", labels=LABELS)
+        for connection in self.connections:
+            metric.add_metric(labels_of(connection), {"device": connection.get("device", "")})
+        return metric
 
     def numbers(self, family: Any, texts: dict[str, str]) -> Iterator[Any]:
         """A metric for each number of the connections, of those that have it."""
