@@ -44,6 +44,14 @@ TALLIES = {
     "errors_sent": "RDMA_ERRORs that were sent",
     "errors_received": "RDMA_ERRORs that were received",
 }
+# What each of these is for all reasons together. A reason has no series before its first count, so that neither rate()
+# nor increase() shows that one; these are there from 0 on.
+SUMS = {
+    "waits": ("waits_for_anything", "Times that what was to be sent had to wait, in all"),
+    "refused": ("refused_messages", "Messages of the peer's that were dropped or answered with an error, in all"),
+    "errors_sent": ("error_messages_sent", "RDMA_ERRORs that were sent, in all"),
+    "errors_received": ("error_messages_received", "RDMA_ERRORs that were received, in all"),
+}
 GAUGES = {
     "credits_in_use": "Calls without a Reply",
     "credits_granted": "Calls that the responder lets the requester have outstanding",
@@ -103,6 +111,7 @@ class Collector:
         yield from self.numbers(prometheus.CounterMetricFamily, COUNTERS)
         yield from self.numbers(prometheus.GaugeMetricFamily, GAUGES)
         yield from self.tallies(prometheus.CounterMetricFamily)
+        yield from self.sums(prometheus.CounterMetricFamily)
         yield self.latency(prometheus.HistogramMetricFamily)
 
     def info(self, family: Any) -> Any:
@@ -128,6 +137,14 @@ class Collector:
             for connection in self.connections:
                 for reason, count in connection.get(name, {}).items():
                     metric.add_metric([*labels_of(connection), reason], count)
+            yield metric
+
+    def sums(self, family: Any) -> Iterator[Any]:
+        """A metric for each tally as a whole."""
+        for name, (sum_name, text) in SUMS.items():
+            metric = family(f"rpcordma_{sum_name}", text, labels=LABELS)
+            for connection in self.connections:
+                metric.add_metric(labels_of(connection), sum(connection.get(name, {}).values()))
             yield metric
 
     def latency(self, family: Any) -> Any:

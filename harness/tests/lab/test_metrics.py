@@ -82,6 +82,17 @@ def test_a_disconnect_changes_no_label() -> None:
     assert samples()["rpcordma_connection_info"] == {*metrics.LABELS, "device"}
 
 
+@pytest.mark.parametrize("tally", metrics.TALLIES)
+def test_the_first_count_of_a_tally_can_be_seen(tally: str) -> None:
+    """By the sum over its reasons, which was 0 before."""
+    name, _ = metrics.SUMS[tally]
+    calm, troubled = connection(), connection(**{tally: {"one": 1, "another": 2}})
+    counted = [[sample.value for family in parse_prometheus(metrics.text(metrics.Collector(MODULE, [], [record]), True))
+                for sample in family.samples if sample.name == f"rpcordma_{name}_total"] for record in (calm, troubled)]
+    assert counted == [[0], [3]]
+    assert samples()[f"rpcordma_{name}_total"] == set(metrics.LABELS)
+
+
 def test_promtool_has_nothing_to_object_to() -> None:
     """In the text format of Prometheus, which is what it checks."""
     assert promtool("check", "metrics", stdin=metrics.text(everything(), True)) == ""
