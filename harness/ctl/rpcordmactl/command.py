@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from . import colours, connections, family, latency, metrics, report, status
 from .errors import Failure
-from .records import Record, as_json
+from .records import Record, as_json, remote_of
 
 # Of what -j prints. It grows when a name or a meaning changes, not when one is added.
 FORMAT = 1
@@ -95,7 +95,7 @@ def show_latency(options: argparse.Namespace) -> None:
         show(options, "no connection")
     for connection in found:
         text = "\n".join(filter(None, (latency.one_line(connection), latency.drawn(connection))))
-        show(options, f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
+        show(options, f"connection {connection['id']}, {connection['role']}, {remote_of(connection)}: {text}")
 
 
 def monitor(options: argparse.Namespace) -> None:

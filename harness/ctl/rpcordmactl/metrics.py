@@ -77,8 +77,9 @@ LABELS = ("connection", "role", "remote", "port")
 
 def labels_of(connection: Record) -> list[str]:
     """The values of LABELS."""
-    remote = connection["remote"]
-    return [str(connection["id"]), connection["role"], remote.address, str(remote.port)]
+    remote = connection.get("remote")
+    where = [remote.address, str(remote.port)] if remote else ["", ""]
+    return [str(connection["id"]), connection["role"], *where]
 
 
 class Collector:

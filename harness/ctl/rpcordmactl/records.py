@@ -29,6 +29,12 @@ class Address:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
+def remote_of(record: Record) -> Address | str:
+    """The peer's address. There is none where a wrong one was written to dstaddr."""
+    remote: Address | str = record.get("remote", "-")
+    return remote
+
+
 def address_of(data: bytes) -> Address:
     """What a struct sockaddr_in or sockaddr_in6 says."""
     family, = struct.unpack_from("=H", data)

@@ -8,7 +8,7 @@ from typing import Any, Iterator
 from . import family, machine
 from .connections import reason
 from .errors import Failure, NotLoaded
-from .records import Record
+from .records import Record, remote_of
 from .text import age, moment, pairs
 
 # Both directions of a requester's connection: what the peer takes, and what this machine is set to.
@@ -57,11 +57,12 @@ def mismatches(module: Record, connection: Record) -> Iterator[str]:
     """Where a peer takes less inline than this machine offers. Version 2 has thresholds of its own."""
     if connection["role"] != "requester" or connection.get("version") != 1:
         return
+    remote = connection.get("remote")
     for threshold, setting in THRESHOLDS:
         if connection[threshold] < module[setting]:
             yield (f"connection {connection['id']} has a {threshold.replace('_', ' ')} of {connection[threshold]} "
                    f"bytes, though rdma_{setting} is {module[setting]}: "
-                   f"raise svc_rdma.max_req_size at {connection['remote'].address}")
+                   f"raise svc_rdma.max_req_size at {remote.address if remote else 'the server'}")
 
 
 def states(connections: list[Record]) -> str:
@@ -79,7 +80,7 @@ def listening(listeners: list[Record]) -> str:
 def lost(disconnect: Record) -> str:
     """The last disconnect of all."""
     return (f"{moment(disconnect['time'])}, connection {disconnect['connection']}, {disconnect['role']}, "
-            f"{disconnect['remote']}, after {age(disconnect['age'])}: {reason(disconnect)}")
+            f"{remote_of(disconnect)}, after {age(disconnect['age'])}: {reason(disconnect)}")
 
 
 def kernel(release: str, is_there: bool, running: str | None) -> str:

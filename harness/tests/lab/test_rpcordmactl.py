@@ -43,6 +43,11 @@ def responder() -> records.Record:
             "sends": 6, "latency": [0] * len(LATENCY), "latency_sum": 0}
 
 
+def without_address(record_: records.Record) -> records.Record:
+    """One whose peer has an address that is none, as after a wrong one was written to dstaddr."""
+    return {name: value for name, value in record_.items() if name != "remote"}
+
+
 def message(kind: str, **values: bytes) -> dict[str, Any]:
     """What pyroute2 makes of a message with these attributes."""
     numbers = {name: number for number, name in enumerate(records.ATTRIBUTES[kind], 1)}
@@ -358,6 +363,22 @@ def test_commands_for_people(words: str, said: str, monkeypatch: pytest.MonkeyPa
     shown = capsys.readouterr().out
     assert said in shown
     assert "\033" not in shown
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words, said", [
+    ("status", ", connection 3, requester, -, after 1m1s: queue pair"), ("connections", "connected   -       rxe0/1"),
+    ("connections show 3", "requester  -       1m1s"), ("disconnects", "requester  -       1m1s"),
+    ("monitor", "connected  requester  3  -\n"), ("latency", "connection 3, requester, -: replies 100"),
+    ("-j latency", '{"id": 3, "replies": 100'), ("metrics", 'rpcordma_sends_total{connection="3",port="",remote="",')])
+def test_a_peer_without_an_address(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """Ends no command."""
+    dump, events = family.dump, family.events
+    monkeypatch.setattr(family, "dump", lambda kind: [*map(without_address, dump(kind))] if kind != "listener" else [])
+    monkeypatch.setattr(family, "events", lambda: map(without_address, events()))
+    assert run_main(monkeypatch, words) == 0
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("faked")
