@@ -11,8 +11,11 @@ from .errors import Failure, NotLoaded
 from .records import Record, remote_of
 from .text import age, moment, pairs
 
-# Both directions of a requester's connection: what the peer takes, and what this machine is set to.
-THRESHOLDS = (("call_threshold", "max_inline_write"), ("reply_threshold", "max_inline_read"))
+# Both directions of a requester's connection: what was agreed on, this machine's setting, and what the peer has said.
+THRESHOLDS = (("call_threshold", "max_inline_write", "peer_receive_size"),
+              ("reply_threshold", "max_inline_read", "peer_send_size"))
+# The module rounds sizes down to multiples of this.
+SIZE_UNIT = 1024
 
 
 def gather() -> Record:
@@ -54,15 +57,24 @@ def warnings(status: Record) -> Iterator[str]:
 
 
 def mismatches(module: Record, connection: Record) -> Iterator[str]:
-    """Where a peer takes less inline than this machine offers. Version 2 has thresholds of its own."""
+    """Where less travels inline than this machine is set to. Version 2 has thresholds of its own."""
     if connection["role"] != "requester" or connection.get("version") != 1:
         return
-    remote = connection.get("remote")
-    for threshold, setting in THRESHOLDS:
-        if connection[threshold] < module[setting]:
+    for threshold, setting, said in THRESHOLDS:
+        wanted = module[setting] // SIZE_UNIT * SIZE_UNIT
+        if connection[threshold] < wanted:
             yield (f"connection {connection['id']} has a {threshold.replace('_', ' ')} of {connection[threshold]} "
-                   f"bytes, though rdma_{setting} is {module[setting]}: "
-                   f"raise svc_rdma.max_req_size at {remote.address if remote else 'the server'}")
+                   f"bytes, though rdma_{setting} is {module[setting]}: {raising(connection, said, wanted)}")
+
+
+def raising(connection: Record, said: str, wanted: int) -> str:
+    """How a threshold gets as large as wanted."""
+    if connection.get("private_data") == 0:
+        return "its server does not say what it takes, and gets what every server takes"
+    if connection.get(said, wanted) >= wanted:
+        return "the connection is older than the setting, which the next one has: let the client reconnect"
+    remote = connection.get("remote")
+    return f"raise svc_rdma.max_req_size at {remote.address if remote else 'the server'}"
 
 
 def states(connections: list[Record]) -> str:

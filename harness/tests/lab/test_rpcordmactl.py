@@ -201,6 +201,22 @@ def test_warnings(changes: dict[str, Any], warning: str) -> None:
     assert said.startswith(warning)
 
 
+@pytest.mark.parametrize("setting, values, cure", [
+    (16384, {"call_threshold": 4096, "peer_receive_size": 4096}, "raise svc_rdma.max_req_size at 10.1.1.1"),
+    (16384, {"reply_threshold": 4096, "peer_send_size": 4096}, "raise svc_rdma.max_req_size at 10.1.1.1"),
+    (16384, {"call_threshold": 4096, "peer_receive_size": 16384}, "let the client reconnect"),
+    (16384, {"reply_threshold": 4096, "peer_send_size": 16384, "peer_receive_size": 4096}, "let the client reconnect"),
+    (16384, {"call_threshold": 1024, "private_data": 0}, "gets what every server takes"),
+    # The module makes 4096 of it.
+    (5000, {"call_threshold": 4096, "reply_threshold": 4096, "peer_receive_size": 4096, "peer_send_size": 4096}, None),
+])
+def test_small_thresholds(setting: int, values: dict[str, int], cure: str | None) -> None:
+    """The peer is blamed for what it has said, and not for a setting that is newer than the connection."""
+    module = {**MODULE, "max_inline_read": setting, "max_inline_write": setting}
+    said = list(status.mismatches(module, connection(**{"call_threshold": 16384, **values})))
+    assert [warning.endswith(cure or "") for warning in said] == [True] * (cure is not None)
+
+
 def test_a_module_that_was_loaded_by_hand() -> None:
     """Is there, though no kernel has it where modprobe looks."""
     shown = status.text({"in_tree_loaded": False, "module": MODULE, "kernels": {"6.12": False}, "devices": [],
