@@ -129,7 +129,7 @@ def write_report(options: argparse.Namespace) -> None:
     try:
         report.write(path)
     except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from error
+        raise Failure(f"{error.filename or path}: {error.strerror}") from error
     if options.json:
         print_json(options, report=str(path))
     else:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 MODULE_DIRECTORIES = ("/lib/modules", "/usr/lib/modules")
+MOUNTSTATS = Path("/proc/self/mountstats")
 
 
 def is_loaded(module: str) -> bool:
@@ -34,7 +35,8 @@ def output_of(*command: str) -> str | None:
     """What a program says; None where it is not there, or fails."""
     environment = {**os.environ, "PATH": os.environ.get("PATH", "") + ":/usr/sbin:/sbin", "LC_ALL": "C"}
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=10, env=environment).stdout
+        return subprocess.run(command, check=True, capture_output=True, encoding="utf-8", errors="backslashreplace",
+                              timeout=10, env=environment).stdout
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -50,10 +52,15 @@ def devices() -> list[dict[str, Any]]:
             for link in links]
 
 
-def mounts(mountstats: str) -> list[dict[str, Any]]:
+def mountstats() -> str:
+    """What sunrpc says of mounts. Names of directories need not be UTF-8."""
+    return MOUNTSTATS.read_text(encoding="utf-8", errors="backslashreplace")
+
+
+def mounts(stats: str) -> list[dict[str, Any]]:
     """The mounts over RDMA, and how many connections each has."""
     found: list[dict[str, Any]] = []
-    for part in re.split(r"^(?=device )", mountstats, flags=re.M):
+    for part in re.split(r"^(?=device )", stats, flags=re.M):
         mount = re.match(r"device (\S+) mounted on (\S+) with fstype nfs", part)
         connections = len(re.findall(r"^\s*xprt:\s+rdma ", part, re.M))
         if mount and connections:

@@ -26,8 +26,7 @@ def contents() -> Iterator[tuple[str, str]]:
     found["mounts"] = [{"connections": mount["connections"]} for mount in found["mounts"]]
     yield "status.json", json.dumps({**found, "warnings": warnings}, indent=2, default=as_json)
     yield "uname", " ".join(platform.uname()._replace(node=""))
-    stats = Path("/proc/self/mountstats").read_text(encoding="utf-8")
-    yield "mountstats", "\n".join(re.findall(r"^\s*xprt:\s+rdma .*", stats, re.M))
+    yield "mountstats", "\n".join(re.findall(r"^\s*xprt:\s+rdma .*", machine.mountstats(), re.M))
     yield "sysctls", "\n".join(f"{path} = {value}" for path, value in sysctls())
     log = machine.output_of("dmesg")
     yield "log", "\n".join(line for line in (log or "dmesg: not permitted").splitlines()
@@ -47,9 +46,10 @@ def sysctls() -> Iterator[tuple[str, str]]:
 
 
 def write(path: Path) -> None:
-    """Makes the tarball."""
+    """Makes the tarball, when everything is known that it gets."""
+    texts = list(contents())
     with tarfile.open(path, "x:gz") as archive:
-        for name, text in contents():
+        for name, text in texts:
             data = (text.rstrip("\n") + "\n").encode()
             member = tarfile.TarInfo(f"{path.name.split('.')[0]}/{name}")
             member.size, member.mtime = len(data), int(time.time())

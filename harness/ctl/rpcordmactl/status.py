@@ -2,7 +2,6 @@
 """How the module stands on this machine, and what ought to be mended."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any, Iterator
 
 from . import family, machine
@@ -21,8 +20,7 @@ SIZE_UNIT = 1024
 def gather() -> Record:
     """All there is to say, as far as it may be known."""
     status: Record = {"in_tree_loaded": machine.is_loaded("rpcrdma"), "kernels": machine.kernels(),
-                      "devices": machine.devices(),
-                      "mounts": machine.mounts(Path("/proc/self/mountstats").read_text(encoding="utf-8"))}
+                      "devices": machine.devices(), "mounts": machine.mounts(machine.mountstats())}
     try:
         status["module"] = family.module()
     except NotLoaded:

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +319,7 @@ def test_the_manual_names_each_command_and_option() -> None:
             assert f"Fl {option[1:]}" in manual, option
 
 
+MOUNTS = machine.mounts
 LOST = ", connection 3, requester, 10.1.1.1:20049, after 1m1s: queue pair\n"
 
 
@@ -397,6 +399,28 @@ def test_a_peer_without_an_address(words: str, said: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(family, "events", lambda: map(without_address, events()))
     assert run_main(monkeypatch, words) == 0
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("faked")
+def test_a_mount_point_need_not_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of any mount."""
+    Path("mountstats").write_bytes(b"device 10.1.1.1:/a mounted on /f\xfcr with fstype nfs4 statvers=1.1\n"
+                                   b"\txprt:\trdma 0 0\n")
+    monkeypatch.setattr(machine, "MOUNTSTATS", Path("mountstats"))
+    monkeypatch.setattr(machine, "mounts", MOUNTS)
+    assert [run_main(monkeypatch, words) for words in ("status", "report r.tar.gz")] == [0, 0]
+    assert "10.1.1.1:/a on /f\\xfcr, connections 1" in capsys.readouterr().out
+    with tarfile.open("r.tar.gz") as archive:
+        found = archive.extractfile("r/mountstats")
+        assert found and found.read() == b"\txprt:\trdma 0 0\n"
+
+
+@pytest.mark.usefixtures("faked")
+def test_a_report_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where it cannot read what it wants."""
+    monkeypatch.setattr(machine, "MOUNTSTATS", Path("gone"))
+    assert run_main(monkeypatch, "report r.tar.gz") == 1
+    assert not Path("r.tar.gz").exists()
 
 
 @pytest.mark.usefixtures("faked")
