@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import platform
 import re
 import tarfile
@@ -13,6 +14,8 @@ from typing import Iterator
 from . import machine, status
 from .records import as_json
 
+# Of what root's report has, the kernel shows others only a part.
+MODE = 0o600
 SYSCTLS = ("/proc/sys/sunrpc", "/proc/sys/sunrpc/svc_rdma")
 PROGRAMS = {"rdma-dev": ("rdma", "-d", "dev"), "rdma-link": ("rdma", "-d", "link"),
             "rdma-resource": ("rdma", "resource", "show"), "rdma-qp": ("rdma", "-d", "resource", "show", "qp")}
@@ -48,9 +51,20 @@ def sysctls() -> Iterator[tuple[str, str]]:
 def write(path: Path) -> None:
     """Makes the tarball, when everything is known that it gets."""
     texts = list(contents())
-    with tarfile.open(path, "x:gz") as archive:
+    with open(path, "xb", opener=own) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
         for name, text in texts:
             data = (text.rstrip("\n") + "\n").encode()
-            member = tarfile.TarInfo(f"{path.name.split('.')[0]}/{name}")
-            member.size, member.mtime = len(data), int(time.time())
+            member = tarfile.TarInfo(f"{directory(path)}/{name}")
+            member.size, member.mtime, member.mode = len(data), int(time.time()), MODE
             archive.addfile(member, io.BytesIO(data))
+
+
+def own(path: str, flags: int) -> int:
+    """Opens a file that nobody else reads."""
+    return os.open(path, flags, MODE)
+
+
+def directory(path: Path) -> str:
+    """That of the members. It is not called as the tarball, beside which it will be unpacked."""
+    name = path.name.removesuffix(".tar.gz").lstrip(".")
+    return name if name not in ("", path.name) else "report"

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import tarfile
@@ -413,6 +414,17 @@ def test_a_mount_point_need_not_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys
     with tarfile.open("r.tar.gz") as archive:
         found = archive.extractfile("r/mountstats")
         assert found and found.read() == b"\txprt:\trdma 0 0\n"
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("name, directory", [
+    ("a-1.2.tar.gz", "a-1.2"), (".tar.gz", "report"), ("...tar.gz", "report"), ("a.tgz", "report")])
+def test_a_report_is_its_owners(name: str, directory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is unpacked into a directory beside it."""
+    assert run_main(monkeypatch, f"report {name}") == 0
+    assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+    with tarfile.open(name) as archive:
+        assert {(Path(member.name).parent, member.mode) for member in archive} == {(Path(directory), 0o600)}
 
 
 @pytest.mark.usefixtures("faked")
