@@ -41,11 +41,25 @@ def output_of(*command: str) -> str | None:
         return None
 
 
-def devices() -> list[dict[str, Any]]:
-    """The links of RDMA devices, as "rdma link" has them, and whether each device registers memory by work requests."""
-    links = json.loads(output_of("rdma", "-j", "link") or "[]")
-    capabilities = {device["ifname"]: device.get("caps", [])
-                    for device in json.loads(output_of("rdma", "-j", "-d", "dev") or "[]")}
+def rdma(*words: str) -> list[dict[str, Any]] | None:
+    """What "rdma" of iproute2 lists; None where it does not answer."""
+    said = output_of("rdma", "-j", *words)
+    try:
+        listed: list[dict[str, Any]] | None = None if said is None else json.loads(said or "[]")
+    except ValueError:
+        return None
+    return listed
+
+
+def devices() -> list[dict[str, Any]] | None:
+    """The links of RDMA devices, as "rdma link" has them, and whether each device registers memory by work requests.
+
+    None where they are not known.
+    """
+    links = rdma("link")
+    if links is None:
+        return None
+    capabilities = {device["ifname"]: device.get("caps", []) for device in rdma("-d", "dev") or []}
     return [{"device": link["ifname"], "port": link.get("port", 1), "state": link.get("state", ""),
              "netdev": link.get("netdev", ""),
              "registers": "MEM_MGT_EXTENSIONS" in capabilities.get(link["ifname"], ["MEM_MGT_EXTENSIONS"])}

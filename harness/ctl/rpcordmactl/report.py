@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Iterator
 
 from . import machine, status
-from .records import as_json
+from .errors import Failure
+from .records import Record, as_json
 
 # Of what root's report has, the kernel shows others only a part.
 MODE = 0o600
@@ -23,11 +24,10 @@ PROGRAMS = {"rdma-dev": ("rdma", "-d", "dev"), "rdma-link": ("rdma", "-d", "link
 
 def contents() -> Iterator[tuple[str, str]]:
     """Names and texts."""
-    found = status.gather()
-    warnings = list(status.warnings(found))
-    # Where something is mounted is the name of a directory.
-    found["mounts"] = [{"connections": mount["connections"]} for mount in found["mounts"]]
-    yield "status.json", json.dumps({**found, "warnings": warnings}, indent=2, default=as_json)
+    try:
+        yield "status.json", json.dumps(shown(status.gather()), indent=2, default=as_json)
+    except Failure as failure:
+        yield "status", str(failure)
     yield "uname", " ".join(platform.uname()._replace(node=""))
     yield "mountstats", "\n".join(re.findall(r"^\s*xprt:\s+rdma .*", machine.mountstats(), re.M))
     yield "sysctls", "\n".join(f"{path} = {value}" for path, value in sysctls())
@@ -36,6 +36,12 @@ def contents() -> Iterator[tuple[str, str]]:
                            if "rpcordma" in line or "not permitted" in line)
     for name, command in PROGRAMS.items():
         yield name, machine.output_of(*command) or f"{' '.join(command)}: failed"
+
+
+def shown(found: Record) -> Record:
+    """What "status" says, but for where something is mounted: that is the name of a directory."""
+    mounts = [{"connections": mount["connections"]} for mount in found["mounts"]]
+    return {**found, "mounts": mounts, "warnings": list(status.warnings(found))}
 
 
 def sysctls() -> Iterator[tuple[str, str]]:

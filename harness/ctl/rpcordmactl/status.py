@@ -6,7 +6,7 @@ from typing import Any, Iterator
 
 from . import family, machine
 from .connections import reason
-from .errors import Failure, NotLoaded
+from .errors import NotLoaded, NotPermitted
 from .records import Record, remote_of
 from .text import age, moment, pairs
 
@@ -29,7 +29,7 @@ def gather() -> Record:
     for kind in ("listener", "connection", "disconnect"):
         try:
             status[f"{kind}s"] = family.dump(kind)
-        except Failure:
+        except NotPermitted:
             status[f"{kind}s"] = None
     return status
 
@@ -46,9 +46,11 @@ def warnings(status: Record) -> Iterator[str]:
         if not is_there and release != running:
             yield (f"kernel {release} lacks the module: apt install linux-headers-{release}, "
                    f"then dkms autoinstall -k {release}")
-    if not status["devices"]:
+    if status["devices"] is None:
+        yield "rdma (iproute2) did not answer, so that the RDMA devices are not known: look at what rdma link says"
+    elif not status["devices"]:
         yield "no RDMA device is there: look for its driver with lspci -k, or make one with rdma link add"
-    for device in {device["device"] for device in status["devices"] if not device["registers"]}:
+    for device in {device["device"] for device in status["devices"] or () if not device["registers"]}:
         yield f"device {device} cannot register memory by work requests: mount over another one, or with proto=tcp"
     for connection in status.get("connections") or []:
         yield from mismatches(status["module"], connection)
@@ -112,7 +114,7 @@ def text(status: Record) -> str:
     lines += [("kernel", kernel(release, is_there, module and module["kernel"]))
               for release, is_there in status["kernels"].items()]
     lines += [("link", f"{device['device']}/{device['port']} state {device['state']} netdev {device['netdev'] or '-'}")
-              for device in status["devices"]]
+              for device in status["devices"] or ()]
     if module:
         lines.append(("versions", f"client up to {module['highest_version']}, "
                                   f"server up to {module['svc_highest_version']}"))

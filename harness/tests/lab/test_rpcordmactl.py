@@ -190,6 +190,7 @@ def test_prometheus_text_can_be_read() -> None:
     ({"module": None, "connections": None}, "the module rpcordma is not loaded"),
     ({"kernels": {"6.1": False}}, "kernel 6.1 lacks the module"),
     ({"devices": []}, "no RDMA device"),
+    ({"devices": None}, "rdma (iproute2) did not answer"),
     ({"devices": [{"device": "rxe0", "registers": False}]}, "device rxe0 cannot register"),
     ({"connections": [connection()]}, "connection 3 has a call threshold of 4096 bytes"),
     ({"connections": [connection(call_threshold=16384, reply_threshold=4096)]}, "connection 3 has a reply threshold"),
@@ -237,16 +238,22 @@ def test_mounts_over_rdma() -> None:
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What "rdma" of iproute2 says of links and of devices, which not all say what they can do; and without it."""
+    """What "rdma" of iproute2 says of links and of devices, which not all say what they can do; and where it fails."""
     said = {("rdma", "-j", "link"): '[{"ifname": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0"},'
                                     ' {"ifname": "old0", "port": 2, "state": "DOWN"}, {"ifname": "ib0", "port": 1}]',
             ("rdma", "-j", "-d", "dev"): '[{"ifname": "rxe0", "caps": ["MEM_MGT_EXTENSIONS", "SRQ_RESIZE"]},'
                                          ' {"ifname": "old0", "caps": ["SRQ_RESIZE"]}]'}
     monkeypatch.setattr(machine, "output_of", lambda *command_: said.get(command_))
-    assert [(device["device"], device["netdev"], device["registers"]) for device in machine.devices()] == [
+    assert [(device["device"], device["netdev"], device["registers"]) for device in machine.devices() or []] == [
         ("rxe0", "eth0", True), ("old0", "", False), ("ib0", "", True)]
-    said.clear()
+    del said["rdma", "-j", "-d", "dev"]
+    assert all(device["registers"] for device in machine.devices() or [])
+    said["rdma", "-j", "link"] = ""
     assert machine.devices() == []
+    said["rdma", "-j", "link"] = "error"
+    assert machine.devices() is None
+    said.clear()
+    assert machine.devices() is None
 
 
 @pytest.mark.parametrize("number, kind", [(2, NotLoaded), (1, NotPermitted), (13, NotPermitted), (12, Failure)])
@@ -414,6 +421,43 @@ def test_a_mount_point_need_not_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys
     with tarfile.open("r.tar.gz") as archive:
         found = archive.extractfile("r/mountstats")
         assert found and found.read() == b"\txprt:\trdma 0 0\n"
+
+
+def ask_in_vain(monkeypatch: pytest.MonkeyPatch, failure: Failure) -> None:
+    """What the module says of itself can be had, and nothing else."""
+    def dump(kind: str) -> None:
+        raise failure
+
+    monkeypatch.setattr(family, "dump", dump)
+    monkeypatch.setattr(machine, "devices", lambda: None)
+
+
+@pytest.mark.usefixtures("faked")
+def test_what_is_not_known_is_not_said_to_be_absent(monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither devices nor connections."""
+    ask_in_vain(monkeypatch, NotPermitted())
+    assert run_main(monkeypatch, "status") == 0
+    shown = capsys.readouterr().out
+    assert "connections  not permitted (run as root)" in shown
+    assert "rdma (iproute2) did not answer" in shown and "no RDMA device" not in shown
+    assert run_main(monkeypatch, "-j status") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["devices"] is said["connections"] is None
+
+
+@pytest.mark.usefixtures("faked")
+def test_an_error_of_the_kernel_is_no_lack_of_permission(monkeypatch: pytest.MonkeyPatch,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """status says what it is, and report has it among the rest."""
+    ask_in_vain(monkeypatch, Failure("the kernel does not answer: 12"))
+    assert run_main(monkeypatch, "status") == 1
+    assert capsys.readouterr() == ("", "rpcordmactl: the kernel does not answer: 12\n")
+    assert run_main(monkeypatch, "report r.tar.gz") == 0
+    with tarfile.open("r.tar.gz") as archive:
+        found = archive.extractfile("r/status")
+        assert found and found.read() == b"the kernel does not answer: 12\n"
+        assert "r/uname" in archive.getnames()
 
 
 @pytest.mark.usefixtures("faked")
