@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What rpcordmactl makes of the netlink family's records, without the module."""
 
+import errno
 import fcntl
 import json
 import re
@@ -19,6 +20,8 @@ from ctl.rpcordmactl.errors import Failure, NotLoaded, NotPermitted
 from ctl.rpcordmactl.records import Address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
+from pyroute2.netlink import CTRL_CMD_DELFAMILY, CTRL_CMD_NEWFAMILY, GENL_ID_CTRL, ctrlmsg
+from pyroute2.netlink.exceptions import NetlinkError
 
 TOP = Path(__file__).resolve().parents[3]
 PROGRAM = f"{TOP}/scripts/rpcordmactl"
@@ -260,6 +263,80 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
     """What the kernel says, as what is to be done."""
     assert type(family.failure_of(OSError(number, "text"))) is kind
+
+
+class Socket:
+    """Of generic netlink, whose families are all new, and which hears what it was told."""
+
+    families = iter(())
+    heard: list[Any] = []
+
+    def __init__(self) -> None:
+        self.mcast_groups = {"events": 5}
+        self.joined: set[int] = set()
+
+    def __enter__(self) -> "Socket":
+        return self
+
+    def close(self) -> None:
+        """Needs nothing."""
+
+    def bind(self, *_: Any) -> None:
+        """To the family that is there at this time."""
+        self.prid = next(self.families)
+        if not self.prid:
+            raise NetlinkError(errno.ENOENT)
+
+    def discovery(self, name: str) -> Any:
+        """What the kernel answers."""
+        assert name == "nlctrl"
+        return control(name, CTRL_CMD_NEWFAMILY)
+
+    def add_membership(self, name: str) -> None:
+        """Notes it."""
+        self.joined.add(self.mcast_groups[name])
+
+    def get(self) -> list[Any]:
+        """The next messages, or that some were lost."""
+        assert self.joined == {5, 16}
+        said = self.heard.pop(0)
+        if not said:
+            raise OSError(errno.ENOBUFS, "lost")
+        return [said]
+
+
+def control(name: str, number: int) -> Any:
+    """A message of nlctrl, read as it is received."""
+    group = [["CTRL_ATTR_MCAST_GRP_NAME", "notify"], ["CTRL_ATTR_MCAST_GRP_ID", 16]]
+    made = ctrlmsg()
+    made["cmd"] = number
+    made["header"]["type"] = GENL_ID_CTRL
+    made["attrs"] = [["CTRL_ATTR_FAMILY_NAME", name], ["CTRL_ATTR_MCAST_GROUPS", [{"attrs": group}]]]
+    made.encode()
+    read = ctrlmsg(made.data)
+    read.decode()
+    return read
+
+
+@pytest.mark.parametrize("families, told, shown", [
+    # Another one goes, and this one.
+    ([30] * 2, [("other", CTRL_CMD_DELFAMILY), "event", (family.NAME, CTRL_CMD_NEWFAMILY),
+                (family.NAME, CTRL_CMD_DELFAMILY)], ["", "connected"]),
+    # It went before the monitor listened; it went, and came again, with what was lost.
+    ([30, 0], [], []), ([30, 30, 0], [""], [""]), ([30, 30, 30, 31], ["", "event", ""], ["", "", "connected"])])
+def test_the_monitor_ends_when_the_module_is_unloaded(families: list[int], told: list[Any], shown: list[str],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would hear nothing of a module that is loaded again."""
+    event = message("event", happening=struct.pack("=I", 0))
+    monkeypatch.setattr(Socket, "families", iter(families))
+    monkeypatch.setattr(Socket, "heard", [event if said == "event" else said and control(*said) for said in told])
+    monkeypatch.setattr(family, "GenericNetlinkSocket", Socket)
+    seen = []
+    with pytest.raises(Failure, match="was unloaded") as ended:
+        for record_ in family.events():
+            seen.append(record_.get("happening", ""))
+    assert (seen, ended.value.status) == (shown, 3)
+    assert not Socket.heard
 
 
 COMPLETIONS: list[tuple[list[str], set[str]]] = [
