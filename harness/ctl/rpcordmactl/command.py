@@ -52,6 +52,10 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_connections(options: argparse.Namespace) -> None:
     """rpcordmactl connections"""
+    if options.show and options.id is None:
+        options.error("show takes the ID of a connection")
+    if options.show and options.statistics:
+        options.error("show has the statistics without --statistics")
     if options.watch is None:
         return look_at_connections(options)
     while True:
@@ -157,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
 
     def add(name: str, action: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text, parents=[common])
-        command.set_defaults(action=action)
+        command.set_defaults(action=action, error=command.error)
         return command
 
     add("status", show_status, "module, kernels, devices, listeners, connections, mounts, and what is wrong with them")

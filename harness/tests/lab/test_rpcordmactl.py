@@ -155,6 +155,8 @@ def test_durations_and_ages() -> None:
     """Units."""
     assert [text.duration(time) for time in (0, 999, 1000, 2048, 999_000_000, 1_500_000_000, 5_000_000_000_000)] == [
         "0ns", "999ns", "1us", "2.05us", "999ms", "1.5s", "5000s"]
+    assert [text.duration(time) for time in (999_499, 999_500, 999_499_999, 999_500_000, 999_499_999_999,
+                                             999_500_000_000)] == ["999us", "1ms", "999ms", "1s", "999s", "1000s"]
     assert [text.age(seconds) for seconds in (0, 59, 61, 3599, 3600, 90000)] == [
         "0s", "59s", "1m1s", "59m59s", "1h0m", "1d1h"]
 
@@ -571,6 +573,17 @@ def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.Capture
     """Have a status of their own, and name what is wrong."""
     with pytest.raises(SystemExit) as ended:
         command.parser().parse_args(words)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words, said", [("connections show", "takes the ID"), ("connections -s show 3", "statistics")])
+def test_show_is_of_one_connection(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """And has all of it: other command lines are wrong."""
+    with pytest.raises(SystemExit) as ended:
+        run_main(monkeypatch, words)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 
