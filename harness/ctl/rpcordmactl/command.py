@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from . import colours, connections, family, latency, metrics, report, status
-from .errors import Failure
+from .errors import FAILED, Failure
 from .records import Record, as_json, remote_of
 
 # Of what -j prints. It grows when a name or a meaning changes, not when one is added.
@@ -22,7 +23,7 @@ EPILOG = """exit status: 0 done, 1 failed, 2 wrong command line, 3 the module is
 
 
 def print_json(options: argparse.Namespace, **values: Any) -> None:
-    """One object, on a line of its own unless it is to be pretty."""
+    """One object, on a line of its own unless it is to be pretty and the only one."""
     print(json.dumps({"format": FORMAT, **values}, indent=2 if options.pretty else None, default=as_json), flush=True)
 
 
@@ -58,6 +59,7 @@ def show_connections(options: argparse.Namespace) -> None:
         options.error("show has the statistics without --statistics")
     if options.watch is None:
         return look_at_connections(options)
+    options.pretty = False
     while True:
         if sys.stdout.isatty() and not options.json:
             print("\033[H\033[2J", end="")
@@ -104,7 +106,7 @@ def show_latency(options: argparse.Namespace) -> None:
 
 def monitor(options: argparse.Namespace) -> None:
     """rpcordmactl monitor"""
-    is_listening = False
+    is_listening = options.pretty = False
     for event in family.events():
         now = time.time()
         if not event:
@@ -193,7 +195,17 @@ def main() -> int:
         setattr(options, name, getattr(options, name, usual))
     try:
         options.action(options)
+        sys.stdout.flush()
     except Failure as failure:
         print(f"rpcordmactl: {failure}", file=sys.stderr)
         return failure.status
+    except OSError as error:
+        print(f"rpcordmactl: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        give_up_output()
+        return FAILED
     return 0
+
+
+def give_up_output() -> None:
+    """What could not be written would be tried again at the end, and end the program with a status of Python's."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

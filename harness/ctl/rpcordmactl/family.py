@@ -39,9 +39,9 @@ class Family:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.socket = GenericNetlinkSocket()
-        self.socket.module_err_level = "debug"
         try:
+            self.socket = GenericNetlinkSocket()
+            self.socket.module_err_level = "debug"
             self.socket.bind(NAME, message_class(kind))
         except (OSError, NetlinkError) as error:
             raise failure_of(error) from error

@@ -578,6 +578,30 @@ def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words", ["-jp monitor", "-jp connections --watch"])
+def test_of_many_objects_each_is_on_a_line(words: str, monkeypatch: pytest.MonkeyPatch,
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where they are to be pretty."""
+    naps = iter([None])
+    monkeypatch.setattr("time.sleep", lambda _: next(naps))
+    try:
+        run_main(monkeypatch, words)
+    except StopIteration:
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert {json.loads(line)["format"] for line in lines} == {command.FORMAT}
+    assert len(lines) == (1 if "monitor" in words else 2)
+
+
+@pytest.mark.parametrize("words", ["status", "-j status"])
+def test_output_that_cannot_be_written(words: str) -> None:
+    """Is a failure like others."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([PROGRAM, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "rpcordmactl: standard output: No space left on device\n")
+
+
+@pytest.mark.usefixtures("faked")
 @pytest.mark.parametrize("words, said", [("connections show", "takes the ID"), ("connections -s show 3", "statistics")])
 def test_show_is_of_one_connection(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
                                    capsys: pytest.CaptureFixture[str]) -> None:
