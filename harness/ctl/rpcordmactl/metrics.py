@@ -9,7 +9,7 @@ from .records import Record, limits
 
 # What each number of a connection counts, or is at the moment. The keys are names of the netlink family.
 COUNTERS = {
-    "receives": "Replies that a requester, Calls that a responder has received",
+    "receives": "Replies that a requester has received, or messages that a responder has, some of which are no Call",
     "sends": "Calls that a requester, Replies and errors that a responder has sent",
     "connects": "Connections that a requester has made",
     "bad_xids": "Replies that no Call waited for",
@@ -66,9 +66,9 @@ GAUGES = {
     "registration_memory": "Bytes of the lists of pages of registrations",
 }
 SERVER = {
-    "svc_reads": "RDMA Reads of the server",
+    "svc_reads": "Segments of clients' memory that the server has read",
     "svc_receives": "Messages that the server has received",
-    "svc_writes": "RDMA Writes of the server",
+    "svc_writes": "Segments of clients' memory that the server has written",
     "svc_send_waits": "Times that the server waited for room",
 }
 # A requester has a device only while it is connected: as a label it would begin another series at each disconnect.
@@ -151,7 +151,8 @@ class Collector:
     def latency(self, family: Any) -> Any:
         """How long Calls have taken to be answered."""
         metric = family("rpcordma_latency_seconds",
-                        "Time from the sending of a Call, or its arrival at a responder, to its Reply", labels=LABELS)
+                        "Seconds from the sending of a Call, or its arrival at a responder, to its Reply",
+                        labels=LABELS)
         for connection in self.connections:
             if "latency" not in connection:
                 continue

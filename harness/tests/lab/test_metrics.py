@@ -18,6 +18,9 @@ DASHBOARD = TOP / "Documentation/grafana/rpcordma.json"
 VARIABLES = {"$__rate_interval": "5m", "$instance": ".*", "$role": ".*", "$device": ".*"}
 # Labels that Prometheus adds.
 ADDED = {"instance"}
+# What the help of a metric may begin with.
+UNITS = {"Answers", "Bytes", "Calls", "Connections", "Invalidations", "Messages", "RDMA_ERRORs", "Registrations",
+         "Replies", "Seconds", "Segments", "The", "Times", "Whether"}
 # How the names of counters' samples end, and of a histogram's.
 COUNTED = ("_total", "_bucket", "_count", "_sum")
 
@@ -50,6 +53,25 @@ def samples() -> dict[str, set[str]]:
         for sample in family.samples:
             found.setdefault(sample.name, set()).update(sample.labels)
     return found
+
+
+def test_the_help_of_each_metric_names_its_unit() -> None:
+    """Names do not, and stay as they are."""
+    families = parse_prometheus(metrics.text(everything(), True))
+    begun = {family.name: family.documentation.split()[0] for family in families}
+    assert set(begun.values()) <= UNITS, begun
+    assert begun["rpcordma_svc_reads"] == begun["rpcordma_svc_writes"] == "Segments"
+
+
+def test_a_failure_leaves_the_numbers_of_before(tmp_path: Path) -> None:
+    """Where node_exporter gets them as the manual says."""
+    manual = (TOP / "Documentation/rpcordmactl.8").read_text()
+    recipe, = re.findall(r"^(?:\.Dl )?# (rpcordmactl metrics.*)$", manual, re.M)
+    (tmp_path / "rpcordma.prom").write_text("before")
+    recipe = recipe.replace("/var/lib/prometheus/node-exporter/", "")
+    for body, left in (("echo half; exit 1", "before"), ("echo whole", "whole\n")):
+        subprocess.run(["bash", "-c", f"rpcordmactl() {{ ({body}); }}; {recipe}"], cwd=tmp_path, check=False)
+        assert (tmp_path / "rpcordma.prom").read_text() == left
 
 
 def targets() -> list[dict[str, Any]]:
