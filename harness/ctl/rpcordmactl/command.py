@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any, Callable
 
 from . import colours, connections, family, latency, metrics, report, status
-from .errors import Failure
-from .records import Record, as_json
+from .errors import FAILED, Failure
+from .records import Record, as_json, remote_of
 
 # Of what -j prints. It grows when a name or a meaning changes, not when one is added.
 FORMAT = 1
@@ -22,7 +23,7 @@ EPILOG = """exit status: 0 done, 1 failed, 2 wrong command line, 3 the module is
 
 
 def print_json(options: argparse.Namespace, **values: Any) -> None:
-    """One object, on a line of its own unless it is to be pretty."""
+    """One object, on a line of its own unless it is to be pretty and the only one."""
     print(json.dumps({"format": FORMAT, **values}, indent=2 if options.pretty else None, default=as_json), flush=True)
 
 
@@ -52,8 +53,13 @@ def show_status(options: argparse.Namespace) -> None:
 
 def show_connections(options: argparse.Namespace) -> None:
     """rpcordmactl connections"""
+    if options.show and options.id is None:
+        options.error("show takes the ID of a connection")
+    if options.show and options.statistics:
+        options.error("show has the statistics without --statistics")
     if options.watch is None:
         return look_at_connections(options)
+    options.pretty = False
     while True:
         if sys.stdout.isatty() and not options.json:
             print("\033[H\033[2J", end="")
@@ -95,12 +101,12 @@ def show_latency(options: argparse.Namespace) -> None:
         show(options, "no connection")
     for connection in found:
         text = "\n".join(filter(None, (latency.one_line(connection), latency.drawn(connection))))
-        show(options, f"connection {connection['id']}, {connection['role']}, {connection['remote']}: {text}")
+        show(options, f"connection {connection['id']}, {connection['role']}, {remote_of(connection)}: {text}")
 
 
 def monitor(options: argparse.Namespace) -> None:
     """rpcordmactl monitor"""
-    is_listening = False
+    is_listening = options.pretty = False
     for event in family.events():
         now = time.time()
         if not event:
@@ -129,7 +135,7 @@ def write_report(options: argparse.Namespace) -> None:
     try:
         report.write(path)
     except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from error
+        raise Failure(f"{error.filename or path}: {error.strerror}") from error
     if options.json:
         print_json(options, report=str(path))
     else:
@@ -157,7 +163,7 @@ def parser() -> argparse.ArgumentParser:
 
     def add(name: str, action: Callable[[argparse.Namespace], None], text: str) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=text, description=text, parents=[common])
-        command.set_defaults(action=action)
+        command.set_defaults(action=action, error=command.error)
         return command
 
     add("status", show_status, "module, kernels, devices, listeners, connections, mounts, and what is wrong with them")
@@ -189,7 +195,17 @@ def main() -> int:
         setattr(options, name, getattr(options, name, usual))
     try:
         options.action(options)
+        sys.stdout.flush()
     except Failure as failure:
         print(f"rpcordmactl: {failure}", file=sys.stderr)
         return failure.status
+    except OSError as error:
+        print(f"rpcordmactl: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        give_up_output()
+        return FAILED
     return 0
+
+
+def give_up_output() -> None:
+    """What could not be written would be tried again at the end, and end the program with a status of Python's."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

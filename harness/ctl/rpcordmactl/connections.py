@@ -5,7 +5,7 @@ from typing import Any
 
 from . import latency
 from .metrics import COUNTERS, TALLIES
-from .records import Record
+from .records import Record, remote_of
 from .text import age, moment, pairs, table
 
 TITLES = ("ID", "ROLE", "STATE", "REMOTE", "LINK", "LQPN", "VERSION", "CREDITS", "THRESHOLDS", "AGE")
@@ -14,7 +14,7 @@ RIGHT = frozenset({0})
 
 def row(connection: Record) -> list[Any]:
     """One line of the table. Credits: in use, granted and asked for. Thresholds: of Calls and of Replies."""
-    first = [connection["id"], connection["role"], connection["state"], connection["remote"]]
+    first = [connection["id"], connection["role"], connection["state"], remote_of(connection)]
     if "device" not in connection:
         return first + ["-"] * (len(TITLES) - len(first))
     return [*first, f"{connection['device']}/{connection['port']}", connection["queue_pair"],
@@ -62,7 +62,7 @@ def details(connection: Record, disconnects: list[Record]) -> str:
 def disconnected(disconnects: list[Record]) -> str:
     """The table of disconnects."""
     rows = [[moment(record["time"]), record["connection"], record["role"],
-             record["remote"], age(record["age"]), reason(record)] for record in disconnects]
+             remote_of(record), age(record["age"]), reason(record)] for record in disconnects]
     return table(("TIME", "ID", "ROLE", "REMOTE", "AGE", "REASON"), rows, frozenset({1}))
 
 
@@ -74,5 +74,5 @@ def reason(record: Record) -> str:
 
 def event(record: Record) -> str:
     """One line of the monitor."""
-    words = [record["happening"], record["role"], str(record["connection"]), str(record["remote"]), reason(record)]
+    words = [record["happening"], record["role"], str(record["connection"]), str(remote_of(record)), reason(record)]
     return "  ".join(word for word in words if word)

@@ -20,6 +20,15 @@ class NotLoaded(Failure):
                          "and rmmod rpcrdma before, if the in-tree module is loaded)")
 
 
+class Unloaded(Failure):
+    """The module was there."""
+
+    status = NOT_LOADED
+
+    def __init__(self) -> None:
+        super().__init__("the module rpcordma was unloaded: start this again when it is loaded")
+
+
 class NotPermitted(Failure):
     """The kernel wants CAP_NET_ADMIN."""
 

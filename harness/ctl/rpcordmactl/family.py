@@ -4,14 +4,15 @@
 import errno
 from typing import Any, Iterator
 
-from pyroute2.netlink import NLM_F_DUMP, NLM_F_REQUEST, genlmsg
+from pyroute2.netlink import CTRL_CMD_DELFAMILY, GENL_ID_CTRL, NLM_F_DUMP, NLM_F_REQUEST, genlmsg
 from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.generic import GenericNetlinkSocket
 
 from .description import ATTRIBUTES, COMMANDS
-from .errors import Failure, NotLoaded, NotPermitted
+from .errors import Failure, NotLoaded, NotPermitted, Unloaded
 from .records import Record, record_of
 
+NAME = "rpcordma"
 # As pyroute2 calls them. The others are numbers with words.
 TYPES = {"pad": "none", "string": "asciiz", "binary": "cdata", "nest": "cdata", "u64": "uint64"}
 
@@ -38,10 +39,10 @@ class Family:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.socket = GenericNetlinkSocket()
-        self.socket.module_err_level = "debug"
         try:
-            self.socket.bind("rpcordma", message_class(kind))
+            self.socket = GenericNetlinkSocket()
+            self.socket.module_err_level = "debug"
+            self.socket.bind(NAME, message_class(kind))
         except (OSError, NetlinkError) as error:
             raise failure_of(error) from error
 
@@ -62,9 +63,51 @@ class Family:
         except (OSError, NetlinkError) as error:
             raise failure_of(error) from error
 
+    def listen(self) -> None:
+        """To events, and to what nlctrl says of the families of modules that go."""
+        try:
+            groups = self.socket.discovery("nlctrl").get_attr("CTRL_ATTR_MCAST_GROUPS")
+            self.socket.mcast_groups.update({group.get_attr("CTRL_ATTR_MCAST_GRP_NAME"):
+                                             group.get_attr("CTRL_ATTR_MCAST_GRP_ID") for group in groups})
+            for name in ("notify", "events"):
+                self.socket.add_membership(name)
+        except (OSError, NetlinkError) as error:
+            raise failure_of(error) from error
+
+    def heard(self) -> Iterator[Record]:
+        """Events, until some were lost."""
+        while True:
+            try:
+                messages = self.socket.get()
+            except OSError as error:
+                if error.errno != errno.ENOBUFS:
+                    raise failure_of(error) from error
+                return
+            for message in messages:
+                if message["header"]["type"] == self.socket.prid:
+                    yield self.record(message)
+                elif is_end(message):
+                    raise Unloaded
+
+    def expect_to_be_there(self) -> None:
+        """With the number that this socket knows: a module that is loaded again gets another one."""
+        try:
+            with Family(self.kind) as now:
+                number = now.socket.prid
+        except NotLoaded as error:
+            raise Unloaded from error
+        if number != self.socket.prid:
+            raise Unloaded
+
     def record(self, message: Any) -> Record:
         """What a message says."""
         return record_of(self.kind, message["attrs"])
+
+
+def is_end(message: Any) -> bool:
+    """Whether nlctrl says that the family is gone."""
+    return (message["header"]["type"] == GENL_ID_CTRL and message["cmd"] == CTRL_CMD_DELFAMILY
+            and message.get_attr("CTRL_ATTR_FAMILY_NAME") == NAME)
 
 
 def module() -> Record:
@@ -82,18 +125,9 @@ def dump(kind: str) -> list[Record]:
 def events() -> Iterator[Record]:
     """What happens from now on. Yields {} at first, when nothing is missed any more, and where events were lost."""
     with Family("event") as family:
-        try:
-            family.socket.add_membership("events")
-        except OSError as error:
-            raise failure_of(error) from error
-        yield {}
+        family.listen()
         while True:
-            try:
-                messages = family.socket.get()
-            except OSError as error:
-                if error.errno != errno.ENOBUFS:
-                    raise failure_of(error) from error
-                yield {}
-                continue
-            for message in messages:
-                yield family.record(message)
+            # The end of the family may have come before, or be what was lost.
+            family.expect_to_be_there()
+            yield {}
+            yield from family.heard()

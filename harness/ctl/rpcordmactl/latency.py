@@ -25,7 +25,7 @@ def summary(connection: Record) -> Record:
     """What the histogram of a connection comes to. Times are in nanoseconds."""
     counts = connection["latency"]
     replies = sum(counts)
-    return {"id": connection["id"], "remote": connection["remote"], "replies": replies,
+    return {**{name: connection[name] for name in ("id", "remote") if name in connection}, "replies": replies,
             "mean": connection["latency_sum"] // replies if replies else None,
             "percentiles": {str(percent): percentile(counts, percent) for percent in PERCENTILES} if replies else {},
             "intervals": [{"below": limit, "replies": count} for count, limit in zip(counts, limits(len(counts)))]}

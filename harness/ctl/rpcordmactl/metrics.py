@@ -9,7 +9,7 @@ from .records import Record, limits
 
 # What each number of a connection counts, or is at the moment. The keys are names of the netlink family.
 COUNTERS = {
-    "receives": "Replies that a requester, Calls that a responder has received",
+    "receives": "Replies that a requester has received, or messages that a responder has, some of which are no Call",
     "sends": "Calls that a requester, Replies and errors that a responder has sent",
     "connects": "Connections that a requester has made",
     "bad_xids": "Replies that no Call waited for",
@@ -44,6 +44,14 @@ TALLIES = {
     "errors_sent": "RDMA_ERRORs that were sent",
     "errors_received": "RDMA_ERRORs that were received",
 }
+# What each of these is for all reasons together. A reason has no series before its first count, so that neither rate()
+# nor increase() shows that one; these are there from 0 on.
+SUMS = {
+    "waits": ("waits_for_anything", "Times that what was to be sent had to wait, in all"),
+    "refused": ("refused_messages", "Messages of the peer's that were dropped or answered with an error, in all"),
+    "errors_sent": ("error_messages_sent", "RDMA_ERRORs that were sent, in all"),
+    "errors_received": ("error_messages_received", "RDMA_ERRORs that were received, in all"),
+}
 GAUGES = {
     "credits_in_use": "Calls without a Reply",
     "credits_granted": "Calls that the responder lets the requester have outstanding",
@@ -58,18 +66,20 @@ GAUGES = {
     "registration_memory": "Bytes of the lists of pages of registrations",
 }
 SERVER = {
-    "svc_reads": "RDMA Reads of the server",
+    "svc_reads": "Segments of clients' memory that the server has read",
     "svc_receives": "Messages that the server has received",
-    "svc_writes": "RDMA Writes of the server",
+    "svc_writes": "Segments of clients' memory that the server has written",
     "svc_send_waits": "Times that the server waited for room",
 }
-LABELS = ("connection", "role", "remote", "port", "device")
+# A requester has a device only while it is connected: as a label it would begin another series at each disconnect.
+LABELS = ("connection", "role", "remote", "port")
 
 
 def labels_of(connection: Record) -> list[str]:
     """The values of LABELS."""
-    remote = connection["remote"]
-    return [str(connection["id"]), connection["role"], remote.address, str(remote.port), connection.get("device", "")]
+    remote = connection.get("remote")
+    where = [remote.address, str(remote.port)] if remote else ["", ""]
+    return [str(connection["id"]), connection["role"], *where]
 
 
 class Collector:
@@ -94,6 +104,7 @@ class Collector:
             address = listener["address"]
             listening.add_metric([address.address, str(address.port)], listener["is_listening"])
         yield listening
+        yield self.info(prometheus.InfoMetricFamily)
         connected = prometheus.GaugeMetricFamily("rpcordma_connected", "Whether there is a connection", labels=LABELS)
         for connection in self.connections:
             connected.add_metric(labels_of(connection), int(connection["state"] == "connected"))
@@ -101,7 +112,15 @@ class Collector:
         yield from self.numbers(prometheus.CounterMetricFamily, COUNTERS)
         yield from self.numbers(prometheus.GaugeMetricFamily, GAUGES)
         yield from self.tallies(prometheus.CounterMetricFamily)
+        yield from self.sums(prometheus.CounterMetricFamily)
         yield self.latency(prometheus.HistogramMetricFamily)
+
+    def info(self, family: Any) -> Any:
+        """What a connection has that changes: a query joins it to the other metrics."""
+        metric = family("rpcordma_connection", "The connection, and its device while it is connected", labels=LABELS)
+        for connection in self.connections:
+            metric.add_metric(labels_of(connection), {"device": connection.get("device", "")})
+        return metric
 
     def numbers(self, family: Any, texts: dict[str, str]) -> Iterator[Any]:
         """A metric for each number of the connections, of those that have it."""
@@ -121,10 +140,19 @@ class Collector:
                     metric.add_metric([*labels_of(connection), reason], count)
             yield metric
 
+    def sums(self, family: Any) -> Iterator[Any]:
+        """A metric for each tally as a whole."""
+        for name, (sum_name, text) in SUMS.items():
+            metric = family(f"rpcordma_{sum_name}", text, labels=LABELS)
+            for connection in self.connections:
+                metric.add_metric(labels_of(connection), sum(connection.get(name, {}).values()))
+            yield metric
+
     def latency(self, family: Any) -> Any:
         """How long Calls have taken to be answered."""
         metric = family("rpcordma_latency_seconds",
-                        "Time from the sending of a Call, or its arrival at a responder, to its Reply", labels=LABELS)
+                        "Seconds from the sending of a Call, or its arrival at a responder, to its Reply",
+                        labels=LABELS)
         for connection in self.connections:
             if "latency" not in connection:
                 continue

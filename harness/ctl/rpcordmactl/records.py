@@ -29,6 +29,12 @@ class Address:
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
+def remote_of(record: Record) -> Address | str:
+    """The peer's address. There is none where a wrong one was written to dstaddr."""
+    remote: Address | str = record.get("remote", "-")
+    return remote
+
+
 def address_of(data: bytes) -> Address:
     """What a struct sockaddr_in or sockaddr_in6 says."""
     family, = struct.unpack_from("=H", data)
@@ -67,9 +73,9 @@ def attributes_in(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def tallied(data: bytes) -> tuple[str, int]:
-    """A name, and how often that has happened: the attributes of a "tally"."""
-    names = list(ATTRIBUTES["tally"])
-    found = {names[number - 1]: value for number, value in attributes_in(data)}
+    """A name, and how often that has happened: the attributes of a "tally". A newer module may have more of them."""
+    names = dict(enumerate(ATTRIBUTES["tally"], 1))
+    found = {names[number]: value for number, value in attributes_in(data) if number in names}
     count, = struct.unpack("=Q", found["count"])
     return found["name"].rstrip(b"\0").decode(), count
 

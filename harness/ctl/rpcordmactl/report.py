@@ -3,6 +3,7 @@
 
 import io
 import json
+import os
 import platform
 import re
 import tarfile
@@ -11,8 +12,11 @@ from pathlib import Path
 from typing import Iterator
 
 from . import machine, status
-from .records import as_json
+from .errors import Failure
+from .records import Record, as_json
 
+# Of what root's report has, the kernel shows others only a part.
+MODE = 0o600
 SYSCTLS = ("/proc/sys/sunrpc", "/proc/sys/sunrpc/svc_rdma")
 PROGRAMS = {"rdma-dev": ("rdma", "-d", "dev"), "rdma-link": ("rdma", "-d", "link"),
             "rdma-resource": ("rdma", "resource", "show"), "rdma-qp": ("rdma", "-d", "resource", "show", "qp")}
@@ -20,20 +24,24 @@ PROGRAMS = {"rdma-dev": ("rdma", "-d", "dev"), "rdma-link": ("rdma", "-d", "link
 
 def contents() -> Iterator[tuple[str, str]]:
     """Names and texts."""
-    found = status.gather()
-    warnings = list(status.warnings(found))
-    # Where something is mounted is the name of a directory.
-    found["mounts"] = [{"connections": mount["connections"]} for mount in found["mounts"]]
-    yield "status.json", json.dumps({**found, "warnings": warnings}, indent=2, default=as_json)
+    try:
+        yield "status.json", json.dumps(shown(status.gather()), indent=2, default=as_json)
+    except Failure as failure:
+        yield "status", str(failure)
     yield "uname", " ".join(platform.uname()._replace(node=""))
-    stats = Path("/proc/self/mountstats").read_text(encoding="utf-8")
-    yield "mountstats", "\n".join(re.findall(r"^\s*xprt:\s+rdma .*", stats, re.M))
+    yield "mountstats", "\n".join(re.findall(r"^\s*xprt:\s+rdma .*", machine.mountstats(), re.M))
     yield "sysctls", "\n".join(f"{path} = {value}" for path, value in sysctls())
     log = machine.output_of("dmesg")
     yield "log", "\n".join(line for line in (log or "dmesg: not permitted").splitlines()
                            if "rpcordma" in line or "not permitted" in line)
     for name, command in PROGRAMS.items():
         yield name, machine.output_of(*command) or f"{' '.join(command)}: failed"
+
+
+def shown(found: Record) -> Record:
+    """What "status" says, but for where something is mounted: that is the name of a directory."""
+    mounts = [{"connections": mount["connections"]} for mount in found["mounts"]]
+    return {**found, "mounts": mounts, "warnings": list(status.warnings(found))}
 
 
 def sysctls() -> Iterator[tuple[str, str]]:
@@ -47,10 +55,22 @@ def sysctls() -> Iterator[tuple[str, str]]:
 
 
 def write(path: Path) -> None:
-    """Makes the tarball."""
-    with tarfile.open(path, "x:gz") as archive:
-        for name, text in contents():
+    """Makes the tarball, when everything is known that it gets."""
+    texts = list(contents())
+    with open(path, "xb", opener=own) as file, tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for name, text in texts:
             data = (text.rstrip("\n") + "\n").encode()
-            member = tarfile.TarInfo(f"{path.name.split('.')[0]}/{name}")
-            member.size, member.mtime = len(data), int(time.time())
+            member = tarfile.TarInfo(f"{directory(path)}/{name}")
+            member.size, member.mtime, member.mode = len(data), int(time.time()), MODE
             archive.addfile(member, io.BytesIO(data))
+
+
+def own(path: str, flags: int) -> int:
+    """Opens a file that nobody else reads."""
+    return os.open(path, flags, MODE)
+
+
+def directory(path: Path) -> str:
+    """That of the members. It is not called as the tarball, beside which it will be unpacked."""
+    name = path.name.removesuffix(".tar.gz").lstrip(".")
+    return name if name not in ("", path.name) else "report"

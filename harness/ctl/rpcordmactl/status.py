@@ -2,24 +2,25 @@
 """How the module stands on this machine, and what ought to be mended."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any, Iterator
 
 from . import family, machine
 from .connections import reason
-from .errors import Failure, NotLoaded
-from .records import Record
+from .errors import NotLoaded, NotPermitted
+from .records import Record, remote_of
 from .text import age, moment, pairs
 
-# Both directions of a requester's connection: what the peer takes, and what this machine is set to.
-THRESHOLDS = (("call_threshold", "max_inline_write"), ("reply_threshold", "max_inline_read"))
+# Both directions of a requester's connection: what was agreed on, this machine's setting, and what the peer has said.
+THRESHOLDS = (("call_threshold", "max_inline_write", "peer_receive_size"),
+              ("reply_threshold", "max_inline_read", "peer_send_size"))
+# The module rounds sizes down to multiples of this.
+SIZE_UNIT = 1024
 
 
 def gather() -> Record:
     """All there is to say, as far as it may be known."""
     status: Record = {"in_tree_loaded": machine.is_loaded("rpcrdma"), "kernels": machine.kernels(),
-                      "devices": machine.devices(),
-                      "mounts": machine.mounts(Path("/proc/self/mountstats").read_text(encoding="utf-8"))}
+                      "devices": machine.devices(), "mounts": machine.mounts(machine.mountstats())}
     try:
         status["module"] = family.module()
     except NotLoaded:
@@ -28,7 +29,7 @@ def gather() -> Record:
     for kind in ("listener", "connection", "disconnect"):
         try:
             status[f"{kind}s"] = family.dump(kind)
-        except Failure:
+        except NotPermitted:
             status[f"{kind}s"] = None
     return status
 
@@ -45,23 +46,35 @@ def warnings(status: Record) -> Iterator[str]:
         if not is_there and release != running:
             yield (f"kernel {release} lacks the module: apt install linux-headers-{release}, "
                    f"then dkms autoinstall -k {release}")
-    if not status["devices"]:
+    if status["devices"] is None:
+        yield "rdma (iproute2) did not answer, so that the RDMA devices are not known: look at what rdma link says"
+    elif not status["devices"]:
         yield "no RDMA device is there: look for its driver with lspci -k, or make one with rdma link add"
-    for device in {device["device"] for device in status["devices"] if not device["registers"]}:
+    for device in {device["device"] for device in status["devices"] or () if not device["registers"]}:
         yield f"device {device} cannot register memory by work requests: mount over another one, or with proto=tcp"
     for connection in status.get("connections") or []:
         yield from mismatches(status["module"], connection)
 
 
 def mismatches(module: Record, connection: Record) -> Iterator[str]:
-    """Where a peer takes less inline than this machine offers. Version 2 has thresholds of its own."""
+    """Where less travels inline than this machine is set to. Version 2 has thresholds of its own."""
     if connection["role"] != "requester" or connection.get("version") != 1:
         return
-    for threshold, setting in THRESHOLDS:
-        if connection[threshold] < module[setting]:
+    for threshold, setting, said in THRESHOLDS:
+        wanted = module[setting] // SIZE_UNIT * SIZE_UNIT
+        if connection[threshold] < wanted:
             yield (f"connection {connection['id']} has a {threshold.replace('_', ' ')} of {connection[threshold]} "
-                   f"bytes, though rdma_{setting} is {module[setting]}: "
-                   f"raise svc_rdma.max_req_size at {connection['remote'].address}")
+                   f"bytes, though rdma_{setting} is {module[setting]}: {raising(connection, said, wanted)}")
+
+
+def raising(connection: Record, said: str, wanted: int) -> str:
+    """How a threshold gets as large as wanted."""
+    if connection.get("private_data") == 0:
+        return "its server does not say what it takes, and gets what every server takes"
+    if connection.get(said, wanted) >= wanted:
+        return "the connection is older than the setting, which the next one has: let the client reconnect"
+    remote = connection.get("remote")
+    return f"raise svc_rdma.max_req_size at {remote.address if remote else 'the server'}"
 
 
 def states(connections: list[Record]) -> str:
@@ -79,7 +92,7 @@ def listening(listeners: list[Record]) -> str:
 def lost(disconnect: Record) -> str:
     """The last disconnect of all."""
     return (f"{moment(disconnect['time'])}, connection {disconnect['connection']}, {disconnect['role']}, "
-            f"{disconnect['remote']}, after {age(disconnect['age'])}: {reason(disconnect)}")
+            f"{remote_of(disconnect)}, after {age(disconnect['age'])}: {reason(disconnect)}")
 
 
 def kernel(release: str, is_there: bool, running: str | None) -> str:
@@ -101,7 +114,7 @@ def text(status: Record) -> str:
     lines += [("kernel", kernel(release, is_there, module and module["kernel"]))
               for release, is_there in status["kernels"].items()]
     lines += [("link", f"{device['device']}/{device['port']} state {device['state']} netdev {device['netdev'] or '-'}")
-              for device in status["devices"]]
+              for device in status["devices"] or ()]
     if module:
         lines.append(("versions", f"client up to {module['highest_version']}, "
                                   f"server up to {module['svc_highest_version']}"))

@@ -16,8 +16,10 @@ def table(titles: Sequence[str] | None, rows: Sequence[Sequence[Any]], right: fr
 def duration(nanoseconds: int) -> str:
     """With three digits, as far as there are any."""
     for unit, size in (("s", 10 ** 9), ("ms", 10 ** 6), ("us", 10 ** 3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:.3g}{unit}" if nanoseconds < 1000 * size else f"{nanoseconds // size}{unit}"
+        count = nanoseconds / size
+        # What would be rounded to 1000 of a unit is 1 of the next one.
+        if count >= 0.9995:
+            return f"{count:.3g}{unit}" if count < 999.5 else f"{count:.0f}{unit}"
     return f"{nanoseconds}ns"
 
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What rpcordmactl makes of the netlink family's records, without the module."""
 
+import errno
 import fcntl
 import json
 import re
 import signal
 import socket
+import stat
 import struct
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from ctl.rpcordmactl.errors import Failure, NotLoaded, NotPermitted
 from ctl.rpcordmactl.records import Address
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_prometheus
+from pyroute2.netlink import CTRL_CMD_DELFAMILY, CTRL_CMD_NEWFAMILY, GENL_ID_CTRL, ctrlmsg
+from pyroute2.netlink.exceptions import NetlinkError
 
 TOP = Path(__file__).resolve().parents[3]
 PROGRAM = f"{TOP}/scripts/rpcordmactl"
@@ -41,6 +46,11 @@ def responder() -> records.Record:
     """The other end of one."""
     return {"id": 4, "role": "responder", "state": "connecting", "remote": Address("fe80::1%eth0", 1023), "receives": 5,
             "sends": 6, "latency": [0] * len(LATENCY), "latency_sum": 0}
+
+
+def without_address(record_: records.Record) -> records.Record:
+    """One whose peer has an address that is none, as after a wrong one was written to dstaddr."""
+    return {name: value for name, value in record_.items() if name != "remote"}
 
 
 def message(kind: str, **values: bytes) -> dict[str, Any]:
@@ -72,10 +82,12 @@ def test_a_message_becomes_a_record() -> None:
 
 
 def test_a_tally_has_an_attribute_for_each_name() -> None:
-    """The record has one dict of them."""
+    """The record has one dict of them. What a later module says more is left out."""
+    later = struct.pack("=HHI", 8, len(records.ATTRIBUTES["tally"]) + 1, 1)
+
     def tallied(name: bytes, count: int) -> bytes:
         text = struct.pack("=HH", 4 + len(name), 2) + name + bytes(-len(name) % 4)
-        return text + struct.pack("=HH", 4, 1) + struct.pack("=HHQ", 12, 3, count)
+        return text + struct.pack("=HH", 4, 1) + struct.pack("=HHQ", 12, 3, count) + later
 
     attributes = [("waits", tallied(b"credits\0", 3)), ("refused", tallied(b"too short\0", 1)),
                   ("waits", tallied(b"send queue\0", 1 << 40))]
@@ -143,6 +155,8 @@ def test_durations_and_ages() -> None:
     """Units."""
     assert [text.duration(time) for time in (0, 999, 1000, 2048, 999_000_000, 1_500_000_000, 5_000_000_000_000)] == [
         "0ns", "999ns", "1us", "2.05us", "999ms", "1.5s", "5000s"]
+    assert [text.duration(time) for time in (999_499, 999_500, 999_499_999, 999_500_000, 999_499_999_999,
+                                             999_500_000_000)] == ["999us", "1ms", "999ms", "1s", "999s", "1000s"]
     assert [text.age(seconds) for seconds in (0, 59, 61, 3599, 3600, 90000)] == [
         "0s", "59s", "1m1s", "59m59s", "1h0m", "1d1h"]
 
@@ -181,6 +195,7 @@ def test_prometheus_text_can_be_read() -> None:
     ({"module": None, "connections": None}, "the module rpcordma is not loaded"),
     ({"kernels": {"6.1": False}}, "kernel 6.1 lacks the module"),
     ({"devices": []}, "no RDMA device"),
+    ({"devices": None}, "rdma (iproute2) did not answer"),
     ({"devices": [{"device": "rxe0", "registers": False}]}, "device rxe0 cannot register"),
     ({"connections": [connection()]}, "connection 3 has a call threshold of 4096 bytes"),
     ({"connections": [connection(call_threshold=16384, reply_threshold=4096)]}, "connection 3 has a reply threshold"),
@@ -194,6 +209,22 @@ def test_warnings(changes: dict[str, Any], warning: str) -> None:
     assert not list(status.warnings({**well, "kernels": {"6.12": False}})), "it was loaded by hand"
     said, = status.warnings({**well, **changes})
     assert said.startswith(warning)
+
+
+@pytest.mark.parametrize("setting, values, cure", [
+    (16384, {"call_threshold": 4096, "peer_receive_size": 4096}, "raise svc_rdma.max_req_size at 10.1.1.1"),
+    (16384, {"reply_threshold": 4096, "peer_send_size": 4096}, "raise svc_rdma.max_req_size at 10.1.1.1"),
+    (16384, {"call_threshold": 4096, "peer_receive_size": 16384}, "let the client reconnect"),
+    (16384, {"reply_threshold": 4096, "peer_send_size": 16384, "peer_receive_size": 4096}, "let the client reconnect"),
+    (16384, {"call_threshold": 1024, "private_data": 0}, "gets what every server takes"),
+    # The module makes 4096 of it.
+    (5000, {"call_threshold": 4096, "reply_threshold": 4096, "peer_receive_size": 4096, "peer_send_size": 4096}, None),
+])
+def test_small_thresholds(setting: int, values: dict[str, int], cure: str | None) -> None:
+    """The peer is blamed for what it has said, and not for a setting that is newer than the connection."""
+    module = {**MODULE, "max_inline_read": setting, "max_inline_write": setting}
+    said = list(status.mismatches(module, connection(**{"call_threshold": 16384, **values})))
+    assert [warning.endswith(cure or "") for warning in said] == [True] * (cure is not None)
 
 
 def test_a_module_that_was_loaded_by_hand() -> None:
@@ -212,22 +243,102 @@ def test_mounts_over_rdma() -> None:
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What "rdma" of iproute2 says of links and of devices, which not all say what they can do; and without it."""
+    """What "rdma" of iproute2 says of links and of devices, which not all say what they can do; and where it fails."""
     said = {("rdma", "-j", "link"): '[{"ifname": "rxe0", "port": 1, "state": "ACTIVE", "netdev": "eth0"},'
                                     ' {"ifname": "old0", "port": 2, "state": "DOWN"}, {"ifname": "ib0", "port": 1}]',
             ("rdma", "-j", "-d", "dev"): '[{"ifname": "rxe0", "caps": ["MEM_MGT_EXTENSIONS", "SRQ_RESIZE"]},'
                                          ' {"ifname": "old0", "caps": ["SRQ_RESIZE"]}]'}
     monkeypatch.setattr(machine, "output_of", lambda *command_: said.get(command_))
-    assert [(device["device"], device["netdev"], device["registers"]) for device in machine.devices()] == [
+    assert [(device["device"], device["netdev"], device["registers"]) for device in machine.devices() or []] == [
         ("rxe0", "eth0", True), ("old0", "", False), ("ib0", "", True)]
-    said.clear()
+    del said["rdma", "-j", "-d", "dev"]
+    assert all(device["registers"] for device in machine.devices() or [])
+    said["rdma", "-j", "link"] = ""
     assert machine.devices() == []
+    said["rdma", "-j", "link"] = "error"
+    assert machine.devices() is None
+    said.clear()
+    assert machine.devices() is None
 
 
 @pytest.mark.parametrize("number, kind", [(2, NotLoaded), (1, NotPermitted), (13, NotPermitted), (12, Failure)])
 def test_errors_have_statuses(number: int, kind: type[Failure]) -> None:
     """What the kernel says, as what is to be done."""
     assert type(family.failure_of(OSError(number, "text"))) is kind
+
+
+class Socket:
+    """Of generic netlink, whose families are all new, and which hears what it was told."""
+
+    families = iter(())
+    heard: list[Any] = []
+
+    def __init__(self) -> None:
+        self.mcast_groups = {"events": 5}
+        self.joined: set[int] = set()
+
+    def __enter__(self) -> "Socket":
+        return self
+
+    def close(self) -> None:
+        """Needs nothing."""
+
+    def bind(self, *_: Any) -> None:
+        """To the family that is there at this time."""
+        self.prid = next(self.families)
+        if not self.prid:
+            raise NetlinkError(errno.ENOENT)
+
+    def discovery(self, name: str) -> Any:
+        """What the kernel answers."""
+        assert name == "nlctrl"
+        return control(name, CTRL_CMD_NEWFAMILY)
+
+    def add_membership(self, name: str) -> None:
+        """Notes it."""
+        self.joined.add(self.mcast_groups[name])
+
+    def get(self) -> list[Any]:
+        """The next messages, or that some were lost."""
+        assert self.joined == {5, 16}
+        said = self.heard.pop(0)
+        if not said:
+            raise OSError(errno.ENOBUFS, "lost")
+        return [said]
+
+
+def control(name: str, number: int) -> Any:
+    """A message of nlctrl, read as it is received."""
+    group = [["CTRL_ATTR_MCAST_GRP_NAME", "notify"], ["CTRL_ATTR_MCAST_GRP_ID", 16]]
+    made = ctrlmsg()
+    made["cmd"] = number
+    made["header"]["type"] = GENL_ID_CTRL
+    made["attrs"] = [["CTRL_ATTR_FAMILY_NAME", name], ["CTRL_ATTR_MCAST_GROUPS", [{"attrs": group}]]]
+    made.encode()
+    read = ctrlmsg(made.data)
+    read.decode()
+    return read
+
+
+@pytest.mark.parametrize("families, told, shown", [
+    # Another one goes, and this one.
+    ([30] * 2, [("other", CTRL_CMD_DELFAMILY), "event", (family.NAME, CTRL_CMD_NEWFAMILY),
+                (family.NAME, CTRL_CMD_DELFAMILY)], ["", "connected"]),
+    # It went before the monitor listened; it went, and came again, with what was lost.
+    ([30, 0], [], []), ([30, 30, 0], [""], [""]), ([30, 30, 30, 31], ["", "event", ""], ["", "", "connected"])])
+def test_the_monitor_ends_when_the_module_is_unloaded(families: list[int], told: list[Any], shown: list[str],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would hear nothing of a module that is loaded again."""
+    event = message("event", happening=struct.pack("=I", 0))
+    monkeypatch.setattr(Socket, "families", iter(families))
+    monkeypatch.setattr(Socket, "heard", [event if said == "event" else said and control(*said) for said in told])
+    monkeypatch.setattr(family, "GenericNetlinkSocket", Socket)
+    seen = []
+    with pytest.raises(Failure, match="was unloaded") as ended:
+        for record_ in family.events():
+            seen.append(record_.get("happening", ""))
+    assert (seen, ended.value.status) == (shown, 3)
+    assert not Socket.heard
 
 
 COMPLETIONS: list[tuple[list[str], set[str]]] = [
@@ -295,6 +406,7 @@ def test_the_manual_names_each_command_and_option() -> None:
             assert f"Fl {option[1:]}" in manual, option
 
 
+MOUNTS = machine.mounts
 LOST = ", connection 3, requester, 10.1.1.1:20049, after 1m1s: queue pair\n"
 
 
@@ -361,6 +473,92 @@ def test_commands_for_people(words: str, said: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words, said", [
+    ("status", ", connection 3, requester, -, after 1m1s: queue pair"), ("connections", "connected   -       rxe0/1"),
+    ("connections show 3", "requester  -       1m1s"), ("disconnects", "requester  -       1m1s"),
+    ("monitor", "connected  requester  3  -\n"), ("latency", "connection 3, requester, -: replies 100"),
+    ("-j latency", '{"id": 3, "replies": 100'), ("metrics", 'rpcordma_sends_total{connection="3",port="",remote="",')])
+def test_a_peer_without_an_address(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """Ends no command."""
+    dump, events = family.dump, family.events
+    monkeypatch.setattr(family, "dump", lambda kind: [*map(without_address, dump(kind))] if kind != "listener" else [])
+    monkeypatch.setattr(family, "events", lambda: map(without_address, events()))
+    assert run_main(monkeypatch, words) == 0
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("faked")
+def test_a_mount_point_need_not_be_utf_8(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of any mount."""
+    Path("mountstats").write_bytes(b"device 10.1.1.1:/a mounted on /f\xfcr with fstype nfs4 statvers=1.1\n"
+                                   b"\txprt:\trdma 0 0\n")
+    monkeypatch.setattr(machine, "MOUNTSTATS", Path("mountstats"))
+    monkeypatch.setattr(machine, "mounts", MOUNTS)
+    assert [run_main(monkeypatch, words) for words in ("status", "report r.tar.gz")] == [0, 0]
+    assert "10.1.1.1:/a on /f\\xfcr, connections 1" in capsys.readouterr().out
+    with tarfile.open("r.tar.gz") as archive:
+        found = archive.extractfile("r/mountstats")
+        assert found and found.read() == b"\txprt:\trdma 0 0\n"
+
+
+def ask_in_vain(monkeypatch: pytest.MonkeyPatch, failure: Failure) -> None:
+    """What the module says of itself can be had, and nothing else."""
+    def dump(kind: str) -> None:
+        raise failure
+
+    monkeypatch.setattr(family, "dump", dump)
+    monkeypatch.setattr(machine, "devices", lambda: None)
+
+
+@pytest.mark.usefixtures("faked")
+def test_what_is_not_known_is_not_said_to_be_absent(monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither devices nor connections."""
+    ask_in_vain(monkeypatch, NotPermitted())
+    assert run_main(monkeypatch, "status") == 0
+    shown = capsys.readouterr().out
+    assert "connections  not permitted (run as root)" in shown
+    assert "rdma (iproute2) did not answer" in shown and "no RDMA device" not in shown
+    assert run_main(monkeypatch, "-j status") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["devices"] is said["connections"] is None
+
+
+@pytest.mark.usefixtures("faked")
+def test_an_error_of_the_kernel_is_no_lack_of_permission(monkeypatch: pytest.MonkeyPatch,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """status says what it is, and report has it among the rest."""
+    ask_in_vain(monkeypatch, Failure("the kernel does not answer: 12"))
+    assert run_main(monkeypatch, "status") == 1
+    assert capsys.readouterr() == ("", "rpcordmactl: the kernel does not answer: 12\n")
+    assert run_main(monkeypatch, "report r.tar.gz") == 0
+    with tarfile.open("r.tar.gz") as archive:
+        found = archive.extractfile("r/status")
+        assert found and found.read() == b"the kernel does not answer: 12\n"
+        assert "r/uname" in archive.getnames()
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("name, directory", [
+    ("a-1.2.tar.gz", "a-1.2"), (".tar.gz", "report"), ("...tar.gz", "report"), ("a.tgz", "report")])
+def test_a_report_is_its_owners(name: str, directory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is unpacked into a directory beside it."""
+    assert run_main(monkeypatch, f"report {name}") == 0
+    assert stat.S_IMODE(Path(name).stat().st_mode) == 0o600
+    with tarfile.open(name) as archive:
+        assert {(Path(member.name).parent, member.mode) for member in archive} == {(Path(directory), 0o600)}
+
+
+@pytest.mark.usefixtures("faked")
+def test_a_report_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where it cannot read what it wants."""
+    monkeypatch.setattr(machine, "MOUNTSTATS", Path("gone"))
+    assert run_main(monkeypatch, "report r.tar.gz") == 1
+    assert not Path("r.tar.gz").exists()
+
+
+@pytest.mark.usefixtures("faked")
 def test_failures_have_status_1(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """And say why."""
     assert run_main(monkeypatch, "connections show 99") == 1
@@ -375,6 +573,41 @@ def test_wrong_command_lines(words: list[str], said: str, capsys: pytest.Capture
     """Have a status of their own, and name what is wrong."""
     with pytest.raises(SystemExit) as ended:
         command.parser().parse_args(words)
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words", ["-jp monitor", "-jp connections --watch"])
+def test_of_many_objects_each_is_on_a_line(words: str, monkeypatch: pytest.MonkeyPatch,
+                                           capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where they are to be pretty."""
+    naps = iter([None])
+    monkeypatch.setattr("time.sleep", lambda _: next(naps))
+    try:
+        run_main(monkeypatch, words)
+    except StopIteration:
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert {json.loads(line)["format"] for line in lines} == {command.FORMAT}
+    assert len(lines) == (1 if "monitor" in words else 2)
+
+
+@pytest.mark.parametrize("words", ["status", "-j status"])
+def test_output_that_cannot_be_written(words: str) -> None:
+    """Is a failure like others."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([PROGRAM, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "rpcordmactl: standard output: No space left on device\n")
+
+
+@pytest.mark.usefixtures("faked")
+@pytest.mark.parametrize("words, said", [("connections show", "takes the ID"), ("connections -s show 3", "statistics")])
+def test_show_is_of_one_connection(words: str, said: str, monkeypatch: pytest.MonkeyPatch,
+                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """And has all of it: other command lines are wrong."""
+    with pytest.raises(SystemExit) as ended:
+        run_main(monkeypatch, words)
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
 
