@@ -18,7 +18,7 @@ CGROUP = "/sys/fs/cgroup/tight"
 PATHS_TO_LOSE = "/sys/module/connection_faults/parameters/paths_to_lose"
 # In what follows a mount, whose RPCs come one after the other, the first allocations are those of slots and buffers.
 WITHOUT_MEMORY = 20
-# Commands that stop a queue pair: more than ending a connection gives when each of them works.
+# Commands to a device that stop a queue pair: more than ending a connection gives when each of them works.
 NO_STOP = 6
 
 
@@ -67,7 +67,7 @@ def test_a_connection_ends_where_its_device_lacks_memory_to_stop_it(pair: Pair, 
     """Nothing is taken back before the device has stopped, which it does once there is memory."""
     with mounted(pair, version):
         pair.client.run("head -c 1M /dev/urandom >/mnt/file && sync /mnt/file")
-        with failing_function(pair.client, "ib_modify_qp", -errno.ENOMEM, NO_STOP) as failed:
+        with failing_function(pair.client, "rxe_modify_qp", -errno.ENOMEM, NO_STOP) as failed:
             pair.client.run(f"echo {pair.SERVER_ADDRESS} | tee {TRANSPORTS}/dstaddr")
             pair.client.run("echo 3 >/proc/sys/vm/drop_caches && cat /mnt/file >/dev/null && rm /mnt/file")
             assert failed() == NO_STOP

@@ -70,6 +70,10 @@ SERVER = {
     "svc_receives": "Messages that the server has received",
     "svc_writes": "Segments of clients' memory that the server has written",
     "svc_send_waits": "Times that the server waited for room",
+    "svc_connects": "Connections of the server that were established",
+    "svc_disconnects": "Connections of the server that have ended",
+    "svc_refused": "Messages that the server has refused or dropped, on all connections that it has had",
+    "svc_errors_sent": "RDMA_ERRORs that the server has sent, on all connections that it has had",
 }
 # A requester has a device only while it is connected: as a label it would begin another series at each disconnect.
 LABELS = ("connection", "role", "remote", "port")
@@ -96,8 +100,8 @@ class Collector:
         info = prometheus.InfoMetricFamily("rpcordma_module", "The module")
         info.add_metric([], {"version": self.module["version"], "kernel": self.module["kernel"]})
         yield info
-        for name, text in SERVER.items():
-            yield prometheus.CounterMetricFamily(f"rpcordma_{name}", text, value=self.module[name])
+        for name in (name for name in SERVER if name in self.module):
+            yield prometheus.CounterMetricFamily(f"rpcordma_{name}", SERVER[name], value=self.module[name])
         listening = prometheus.GaugeMetricFamily("rpcordma_listening", "Whether a listener can be connected to",
                                                  labels=("address", "port"))
         for listener in self.listeners:

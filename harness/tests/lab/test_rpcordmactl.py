@@ -28,7 +28,7 @@ PROGRAM = f"{TOP}/scripts/rpcordmactl"
 PEER = Address("10.1.1.1", 20049)
 MODULE = {"version": "1.2", "kernel": "6.12", "max_inline_read": 16384, "max_inline_write": 16384,
           "highest_version": 2, "svc_highest_version": 1, "svc_reads": 1, "svc_receives": 2, "svc_writes": 3,
-          "svc_send_waits": 4}
+          "svc_send_waits": 4, "svc_connects": 5, "svc_disconnects": 6, "svc_refused": 7, "svc_errors_sent": 8}
 # 90 Replies below 2048 ns, nine below 8192, one that took longer than all intervals but the last.
 LATENCY = [0, 90, 0, 9] + [0] * 19 + [1]
 
@@ -172,6 +172,7 @@ def test_openmetrics_can_be_read() -> None:
     assert samples["rpcordma_sends_total", "3", None] == 101
     assert samples["rpcordma_sends_total", "4", None] == 6
     assert samples["rpcordma_svc_writes_total", None, None] == 3
+    assert samples["rpcordma_svc_errors_sent_total", None, None] == 8
     assert samples["rpcordma_latency_seconds_bucket", "3", "2.048e-06"] == 90
     assert samples["rpcordma_latency_seconds_bucket", "3", "+Inf"] == 100
     assert samples["rpcordma_latency_seconds_count", "3", None] == 100
