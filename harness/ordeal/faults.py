@@ -21,6 +21,8 @@ from workloads import QUEUE_PAIR_FATAL, guest_python, sysctl
 
 # The most that one command of a fault may take.
 PATIENCE = 180
+# What Python takes to write and compare a guest's memory, on a host that does other things.
+SECONDS_TO_FILL = 600
 # A fault is so many disconnects, one after the other: the figures are thousands.
 DISCONNECTS = (5, 40)
 # What disconnect.py may take for one disconnect, and any client to connect anew.
@@ -318,7 +320,7 @@ def memory_pressure(pair: Pair, draw: random.Random) -> Done:
     """A process takes nearly all memory of one end; it is the one that the kernel kills if there is too little."""
     guest = either(pair, draw)
     free = int(guest.output("awk '/^MemAvailable/ { print $2 }' /proc/meminfo")) >> 10
-    filled = guest.run(f"choom -n 1000 -- {guest_python('memory.py', free - SPARED)}", PATIENCE, check=False)
+    filled = guest.run(f"choom -n 1000 -- {guest_python('memory.py', free - SPARED)}", SECONDS_TO_FILL, check=False)
     if filled.status not in (0, KILLED_BY_THE_KERNEL):
         raise CommandFailed(f"memory of the {guest.name}: {filled.stdout}")
     return Done(f"{free - SPARED} MiB of {free} MiB taken in the {guest.name}")
