@@ -118,11 +118,15 @@ std::optional<Version> require_connection(FuzzedDataProvider &input, Version hig
 {
 	Negotiation negotiation(highest, known);
 	require(negotiation.is_settled() == (known || highest == Version::one), "what is known is not negotiated");
-	bool is_first_message = true;
+	bool is_doubtful = known && negotiation.version() == Version::two;
+	require(negotiation.is_doubtful() == is_doubtful, "what is known has not been spoken yet");
 	std::optional<wire::Xid> first;
 	bool is_answered = false;
 	while (input.remaining_bytes() > 0 && input.ConsumeIntegralInRange(0, 7) > 0) {
-		if (input.ConsumeBool()) {
+		if (input.ConsumeIntegralInRange(0, 7) == 7) {
+			negotiation.spoken();
+			is_doubtful = false;
+		} else if (input.ConsumeBool()) {
 			const wire::Xid sent = xid(input);
 			if (!negotiation.is_settled()) {
 				first = sent;
@@ -131,12 +135,10 @@ std::optional<Version> require_connection(FuzzedDataProvider &input, Version hig
 			negotiation.sent(sent);
 		} else if (!negotiation.is_settled()) {
 			is_answered = require_unsettled_taken(negotiation, message(input)) || is_answered;
-			is_first_message = false;
 		} else {
 			const bool is_outdated = require_settled_taken(negotiation, message(input));
-			require(!is_outdated || (is_first_message && known && negotiation.version() == Version::two),
-				"what has been spoken on the connection is not outdated");
-			is_first_message = false;
+			require(!is_outdated || is_doubtful, "what has been spoken on the connection is not outdated");
+			is_doubtful = is_doubtful && !is_outdated;
 		}
 		require(negotiation.version() <= highest, "no version is spoken that this end does not offer");
 		require(negotiation.is_awaited() == (!negotiation.is_settled() && first && !is_answered), "a Call that "

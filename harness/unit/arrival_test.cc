@@ -221,7 +221,7 @@ TEST_P(ArrivedInTwo, MessageCutAnywhere_IsNeverTakenForMore)
 		else if (size < smallest)
 			expected = too_short;
 		else if (size < header)
-			expected = malformed;
+			expected = is_reply ? reply : malformed;
 		else if (GetParam().kind == vectors::v2::Kind::msg && size < header + xid_and_type)
 			expected = is_reply ? reply : malformed;
 		EXPECT_EQ(judge(bytes), expected) << size;
@@ -241,7 +241,10 @@ TEST_P(MalformedArrivedInTwo, MalformedMessage_IsNeverTakenForGood)
 			return error_message;
 		return wire::Bytes(bytes).size() < 28 ? too_short : otherwise;
 	};
-	EXPECT_EQ(judge(bytes), expected(malformed));
+	const auto &words_of = GetParam().words;
+	const bool has_direction = words_of.size() > 4 && (words_of[3] == 0 || words_of[3] == 1 || words_of[3] == 5);
+	const bool is_reply = has_direction && words_of[4] == vectors::v2::reply;
+	EXPECT_EQ(judge(bytes), expected(is_reply ? reply : malformed));
 	EXPECT_EQ(judge(bytes, wire::Version::one), expected(other_version));
 }
 
@@ -249,6 +252,21 @@ TEST(ArrivedInOne, WhereOneIsTheHighest_IsTheSame)
 {
 	for (const vectors::MessageVector &vector : vectors::message_vectors)
 		EXPECT_EQ(judge(message(vector.words), wire::Version::one), judge(message(vector.words)));
+}
+
+TEST(ArrivedReply_OfVersionTwo, ThatCannotBeDecoded_GetsNoAnswer)
+{
+	constexpr std::uint32_t bad_list = 2;
+	for (const std::uint32_t type : {0u, 1u})
+		for (const std::uint32_t direction : {0u, 1u, 2u})
+			EXPECT_EQ(judge({7, 2, 3, type, direction, bad_list, 0, 0}),
+				  direction == 1 ? reply : malformed);
+	/* An option whose length is more than there is. */
+	EXPECT_EQ(judge({7, 2, 3, 5, 1, 9, 100, 0}), reply);
+	EXPECT_EQ(judge({7, 2, 3, 5, 0, 9, 100, 0}), malformed);
+	/* Types without a direction, and the version that has none. */
+	EXPECT_EQ(judge({7, 2, 3, 2, 1, bad_list, 0, 0}), malformed);
+	EXPECT_EQ(judge({7, 1, 3, 0, 1, bad_list, 0, 0}), malformed);
 }
 
 TEST(ArrivedDirection_OfVersionTwo, IsThatOfThePayload)

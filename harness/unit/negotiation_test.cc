@@ -185,9 +185,26 @@ TEST(Negotiation, KnownVersionThatHasBeenSpoken_IsNotOutdated)
 {
 	Negotiation negotiation = negotiation_of(Version::two, Version::two);
 	EXPECT_EQ(negotiation.take(reply(2)), Verdict::nothing);
+	EXPECT_TRUE(negotiation.is_doubtful());
+	negotiation.spoken();
+	EXPECT_FALSE(negotiation.is_doubtful());
 	EXPECT_EQ(negotiation.take(version_error(1, 1)), Verdict::nothing);
 	Negotiation of_one = negotiation_of(Version::two, Version::one);
 	EXPECT_EQ(of_one.take(version_error(2, 2)), Verdict::nothing);
+	EXPECT_FALSE(of_one.is_doubtful());
+}
+
+TEST(Negotiation, KnownVersionThatIsRefused_IsSaidToBeOutdatedOnce)
+{
+	Negotiation negotiation = negotiation_of(Version::two, Version::two);
+	EXPECT_EQ(negotiation.take(version_error(1, 1)), Verdict::outdated);
+	EXPECT_EQ(negotiation.take(version_error(1, 1)), Verdict::nothing);
+}
+
+TEST(Negotiation, WithNothingKnown_IsNotDoubtful)
+{
+	Negotiation negotiation = negotiation_of(Version::two, std::nullopt);
+	EXPECT_FALSE(negotiation.is_doubtful());
 }
 
 /// So many are remembered.
@@ -220,6 +237,19 @@ TEST(KnownVersions, AfterAnHour_IsForgotten)
 	/* Not looked at since it was learnt, however often it was used. */
 	EXPECT_EQ(known.find(Responder{1}, 3700), std::nullopt);
 	EXPECT_EQ(known.find(Responder{1}, 101), std::nullopt);
+}
+
+TEST(KnownVersions, WhatIsRememberedAgain_IsForgottenNoLater)
+{
+	KnownVersions known;
+	known.remember(Responder{1}, Version::one, 100);
+	known.remember(Responder{1}, Version::one, 3000);
+	EXPECT_EQ(known.find(Responder{1}, 3699), Version::one);
+	EXPECT_EQ(known.find(Responder{1}, 3700), std::nullopt);
+	known.remember(Responder{1}, Version::one, 3700);
+	EXPECT_EQ(known.find(Responder{1}, 7299), Version::one);
+	known.remember(Responder{1}, Version::two, 7299);
+	EXPECT_EQ(known.find(Responder{1}, 10898), Version::two);
 }
 
 TEST(KnownVersions, OneOfThem_IsForgottenAlone)

@@ -70,7 +70,7 @@ void Negotiator::begin() noexcept
 	kernel::Guard guard(lock_);
 	highest_ = highest;
 	negotiation_ = proto::Negotiation(highest, next_ ? next_ : remembered);
-	is_confirmed_ = false;
+	is_confirmed_ = is_connected_ = false;
 	first_size_ = 0;
 	publish();
 }
@@ -79,15 +79,22 @@ void Negotiator::connected() noexcept
 {
 	kernel::Guard guard(lock_);
 	next_.reset();
+	is_connected_ = true;
 }
 
 void Negotiator::end() noexcept
 {
 	cancel_delayed_work_sync(patience_.get());
-	kernel::Guard guard(lock_);
-	/* Nothing is learnt from an attempt that failed. */
-	if (const auto next = negotiation_.next(); next && !is_confirmed_)
-		next_ = next;
+	bool is_doubtful;
+	{
+		kernel::Guard guard(lock_);
+		/* Nothing is learnt from an attempt that failed. */
+		if (const auto next = negotiation_.next(); next && !is_confirmed_)
+			next_ = next;
+		is_doubtful = is_connected_ && negotiation_.is_doubtful();
+	}
+	if (is_doubtful)
+		forget();
 }
 
 void Negotiator::confirmed() noexcept
@@ -95,6 +102,7 @@ void Negotiator::confirmed() noexcept
 	{
 		kernel::Guard guard(lock_);
 		is_confirmed_ = true;
+		negotiation_.spoken();
 	}
 	kernel::Guard guard(known->lock);
 	known->versions.remember(responder(), version(), now());
@@ -151,11 +159,15 @@ Negotiator::Verdict Negotiator::judge(const proto::ForCall &message) noexcept
 		if (verdict == Verdict::settled || verdict == Verdict::again)
 			publish();
 	}
-	if (verdict == Verdict::outdated) {
-		kernel::Guard guard(known->lock);
-		known->versions.forget(responder());
-	}
+	if (verdict == Verdict::outdated)
+		forget();
 	return verdict;
+}
+
+void Negotiator::forget() noexcept
+{
+	kernel::Guard guard(known->lock);
+	known->versions.forget(responder());
 }
 
 std::optional<proto::ForCall> Negotiator::undecodable(wire::Bytes message) noexcept

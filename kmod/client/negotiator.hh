@@ -70,6 +70,8 @@ class Negotiator {
 	void keep(wire::Xid xid, wire::Bytes message) noexcept RPCORDMA_EXCLUDES(lock_);
 	void expired() noexcept RPCORDMA_EXCLUDES(lock_);
 	void publish() noexcept RPCORDMA_REQUIRES(lock_);
+	/* That the responder speaks what it was known to speak. */
+	void forget() noexcept;
 	[[nodiscard]] proto::KnownVersions::Responder responder() const noexcept;
 
 	Transport &owner_;
@@ -83,6 +85,7 @@ class Negotiator {
 	kernel::Atomic<bool> is_settled_{true};
 	kernel::SpinLock lock_{RPCORDMA_LOCK_NEGOTIATOR};
 	proto::Negotiation negotiation_ RPCORDMA_GUARDED_BY(lock_){wire::Version::one, {}};
+	bool is_connected_ RPCORDMA_GUARDED_BY(lock_) = false;
 	bool is_confirmed_ RPCORDMA_GUARDED_BY(lock_) = true;
 	/* What the last connection has taught, where it brought no Reply: until there is another. */
 	std::optional<wire::Version> next_ RPCORDMA_GUARDED_BY(lock_);

@@ -202,11 +202,14 @@ void take_option(Transport &transport, const proto::Option &option, wire::Bytes 
 	transport.endpoint().receives().give_back(buffer);
 }
 
-/* What cannot be decoded may be the refusal of a version that is being negotiated. */
+/* What cannot be decoded may be the refusal of a version that is being negotiated. What can be, and is dropped, is none. */
 [[gnu::noinline]] std::optional<proto::ForCall>
 refusal_of_version(Transport &transport, const proto::Received &received, const verbs::ReceiveBuffer &buffer)
 {
-	if (transport.negotiator().is_settled() || !std::holds_alternative<proto::Dropped>(received))
+	const auto *const dropped = std::get_if<proto::Dropped>(&received);
+	const bool is_undecodable = dropped && (*dropped == proto::Dropped::undecodable_header ||
+						*dropped == proto::Dropped::undecodable_error);
+	if (transport.negotiator().is_settled() || !is_undecodable)
 		return std::nullopt;
 	return transport.negotiator().undecodable(buffer.message());
 }

@@ -107,6 +107,9 @@ Arrival classify_arrival(wire::Bytes message, wire::Version highest, OptionalFea
 		if (const auto *optional = std::get_if<wire::Optional>(&*body))
 			return classify(*fixed, *optional, features);
 	}
+	// Its XID is one of ours: an error would be taken for the answer to a Call of the requester's that has the same.
+	if (wire::direction_said(*fixed, reader) == Direction::reply)
+		return Ignored::reply;
 	return Refused{fixed->xid, fixed->version, Refusal::malformed};
 }
 

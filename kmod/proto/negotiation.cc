@@ -10,11 +10,8 @@ using wire::Version;
 Negotiation::Verdict Negotiation::take(const ForCall &message) noexcept
 {
 	const auto *const range = std::get_if<wire::VersionError>(&message.body);
-	if (is_settled_) {
-		const bool is_outdated = range && !is_confirmed_;
-		is_confirmed_ = true;
-		return is_outdated ? Verdict::outdated : Verdict::nothing;
-	}
+	if (is_settled_)
+		return range && !std::exchange(is_confirmed_, true) ? Verdict::outdated : Verdict::nothing;
 	if (!awaits(message.xid))
 		return Verdict::nothing;
 	if (range)
@@ -82,6 +79,10 @@ std::optional<Version> KnownVersions::find(Responder responder, std::uint64_t no
 void KnownVersions::remember(Responder responder, Version version, std::uint64_t now) noexcept
 {
 	Entry *entry = entry_of(responder);
+	if (entry && entry->version == version) {
+		entry->used = now;
+		return;
+	}
 	if (!entry && count_ < most)
 		entry = &entries_[count_++];
 	if (!entry)

@@ -46,6 +46,11 @@ class Negotiation {
 		first_ = xid;
 		is_answered_ = false;
 	}
+	/// The connection has brought a Reply.
+	constexpr void spoken() noexcept { is_confirmed_ = true; }
+	/// Whether the version is only known from another connection. Where one ends like this that has been made, the responder
+	/// may be another one by now.
+	[[nodiscard]] constexpr bool is_doubtful() const noexcept { return !is_confirmed_; }
 	/// A message has come.
 	[[nodiscard]] Verdict take(const ForCall &message) noexcept;
 	/// Whether the answer to a Call in an unsettled version is awaited. An error that leaves it unsettled is one.
@@ -63,7 +68,7 @@ class Negotiation {
 
 	wire::Version version_;
 	bool is_settled_;
-	/// False where the version is only known from another connection.
+	/// False where the version is known from another connection, no Reply has come, and there is another version.
 	bool is_confirmed_;
 	std::optional<wire::Xid> first_;
 	/// By an error that has left the version unsettled.
@@ -75,7 +80,7 @@ class Negotiation {
 class KnownVersions {
     public:
 	static constexpr std::uint32_t most = 64;
-	/// After an hour a responder is asked again: it may have been upgraded.
+	/// After an hour a responder is asked again, however often what it speaks was remembered: it may have been upgraded.
 	static constexpr std::uint64_t memory_seconds = 3600;
 
 	/// A digest of a responder's address and network namespace. Where two have the same, one of them is spoken to in a version

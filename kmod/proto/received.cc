@@ -8,22 +8,13 @@ namespace {
 
 using wire::Direction;
 
-/// Whether it is a message of version 2 that says of itself, behind the fixed fields, that it is a Call or an option for a responder.
-bool is_for_responder(const wire::FixedFields &fixed, wire::Reader reader) noexcept
-{
-	const bool has_direction = fixed.type == RPCRDMA_V2_MSG || fixed.type == RPCRDMA_V2_NOMSG ||
-				   fixed.type == RPCRDMA_V2_OPTIONAL;
-	const auto is_reply = reader.boolean();
-	return fixed.version == RPCRDMA_V2 && has_direction && is_reply && !*is_reply;
-}
-
 Received undecodable(const wire::FixedFields &fixed, wire::Reader reader, wire::Error error) noexcept
 {
 	if (error == wire::Error::unsupported_version)
 		return Dropped::unsupported_version;
 	if (fixed.is_error())
 		return Dropped::undecodable_error;
-	if (is_for_responder(fixed, reader))
+	if (wire::direction_said(fixed, reader) == Direction::call)
 		return Refused{fixed.xid, fixed.version, Refusal::malformed};
 	return Dropped::undecodable_header;
 }

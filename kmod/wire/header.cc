@@ -67,6 +67,16 @@ Result<VersionError> VersionError::decode(Reader &reader) noexcept
 	return VersionError{low, high};
 }
 
+std::optional<Direction> direction_said(const FixedFields &fixed, Reader reader) noexcept
+{
+	const bool has_direction = fixed.type == RPCRDMA_V2_MSG || fixed.type == RPCRDMA_V2_NOMSG ||
+				   fixed.type == RPCRDMA_V2_OPTIONAL;
+	if (fixed.version != RPCRDMA_V2 || !has_direction)
+		return std::nullopt;
+	const auto direction = v2::decode_direction(reader);
+	return direction ? std::optional(*direction) : std::nullopt;
+}
+
 // For each message with chunks: one function with the lists' decoders in it.
 [[gnu::flatten]] Result<Msg> decode_msg(const FixedFields &fixed, Reader reader) noexcept
 {

@@ -106,6 +106,10 @@ struct Header {
 /// Errors: unsupported_version, unknown_type, truncated, bad_discriminator, bad_count, bad_direction, unknown_error_code.
 [[nodiscard]] Result<Body> decode_body(const FixedFields &fixed, Reader reader) noexcept;
 
+/// The direction that a header of version 2 says it has, whether or not what follows can be decoded. None where it says none: of
+/// another version or type, of an undefined direction, or cut before it. `reader` is behind the fixed fields.
+[[nodiscard]] std::optional<Direction> direction_said(const FixedFields &fixed, Reader reader) noexcept;
+
 /// An RDMA_MSG without a chunk, as most messages are: Msg is large to copy, for its chunks.
 struct PlainMsg {
 	Bytes payload;

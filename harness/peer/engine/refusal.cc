@@ -10,6 +10,7 @@ namespace {
 
 // What is shorter is discarded (RFC 8166, 4.5).
 constexpr std::size_t SHORTEST_HEADER = 28;
+constexpr std::size_t FIXED_FIELDS = 16;
 
 // The fields that have the same places in every version (rfc5666bis-04, 5.2).
 Header fixed_fields(ByteView message)
@@ -21,6 +22,14 @@ Header fixed_fields(ByteView message)
 	header.credits = xdr.u32("rdma_credit");
 	header.type = xdr.u32("rdma_proc");
 	return header;
+}
+
+// Whether a header of version 2 says of itself that it answers something, whatever follows in it.
+bool says_reply(const Header &header, ByteView message)
+{
+	const bool has_direction = header.type == RDMA_MSG || header.type == RDMA_NOMSG ||
+				   header.type == RDMA2_OPTIONAL;
+	return has_direction && XdrReader(message.subspan(FIXED_FIELDS)).u32("rdma_direction") == DIRECTION_REPLY;
 }
 
 // Whether it can be seen to answer a Call in the reverse direction.
@@ -54,13 +63,14 @@ bool Responder::refuse_version(std::uint64_t number, const Message &message)
 	return true;
 }
 
-// In version 1 whoever drives the responder has the word.
+// In version 1 whoever drives the responder has the word. A Reply is not answered: the error would be taken for the answer to another
+// Call (RFC 8166, 4.5).
 bool Responder::refuse_malformed(std::uint64_t number, const Message &message)
 {
 	if (message.bytes.size() < SHORTEST_HEADER)
 		return false;
 	const Header header = fixed_fields(message.bytes);
-	if (header.version != VERSION_2 || header.type == RDMA_ERROR)
+	if (header.version != VERSION_2 || header.type == RDMA_ERROR || says_reply(header, message.bytes))
 		return false;
 	refuse(number, header, ERR_BAD_HEADER);
 	return true;
