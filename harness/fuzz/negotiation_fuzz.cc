@@ -193,7 +193,11 @@ class Model {
 	}
 	void remember(std::uint32_t responder, Version version, std::uint64_t now)
 	{
-		learnt_[responder] = {version, now};
+		auto &known = learnt_[responder];
+		/* Of too many, this one may have been forgotten. */
+		if (!known || known->version != version || now - known->when >= KnownVersions::memory_seconds ||
+		    has_overflowed_)
+			known = {version, now};
 		std::uint32_t count = 0;
 		for (const auto &learnt : learnt_)
 			count += learnt.has_value();

@@ -250,6 +250,10 @@ TEST(KnownVersions, WhatIsRememberedAgain_IsForgottenNoLater)
 	EXPECT_EQ(known.find(Responder{1}, 7299), Version::one);
 	known.remember(Responder{1}, Version::two, 7299);
 	EXPECT_EQ(known.find(Responder{1}, 10898), Version::two);
+	/* What is too old is learnt anew, also where nobody has looked for it since. */
+	known.remember(Responder{1}, Version::two, 10899);
+	EXPECT_EQ(known.find(Responder{1}, 14498), Version::two);
+	EXPECT_EQ(known.find(Responder{1}, 14499), std::nullopt);
 }
 
 TEST(KnownVersions, OneOfThem_IsForgottenAlone)

@@ -79,7 +79,7 @@ std::optional<Version> KnownVersions::find(Responder responder, std::uint64_t no
 void KnownVersions::remember(Responder responder, Version version, std::uint64_t now) noexcept
 {
 	Entry *entry = entry_of(responder);
-	if (entry && entry->version == version) {
+	if (entry && entry->version == version && now - entry->learnt < memory_seconds) {
 		entry->used = now;
 		return;
 	}
