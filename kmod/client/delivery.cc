@@ -109,8 +109,8 @@ void deliver(Transport &transport, Request &request) noexcept
 		transport.room();
 		return transport.keep_receives();
 	}
-	/* sunrpc has looked at the clock when it looked for the Call. Before its end is counted: a Call whose Reply is lost with the
-	 * connection is sent again. */
+	/* sunrpc has looked at the clock when it looked for the Call. Only here: a Call whose Reply is lost with the connection, or
+	 * is no good, is sent again. */
 	transport.latencies().record(field::rpc_rqst::rq_rtt(rqst));
 	transport.endpoint().receives().give_back(buffer);
 	transport.outstanding().answered(request);

@@ -63,8 +63,8 @@ bool Responder::refuse_version(std::uint64_t number, const Message &message)
 	return true;
 }
 
-// In version 1 whoever drives the responder has the word. A Reply is not answered: the error would be taken for the answer to another
-// Call (RFC 8166, 4.5).
+// In version 1 whoever drives the responder has the word. A Reply is not answered: the error would be taken for the answer to
+// another Call (RFC 8166, 4.5).
 bool Responder::refuse_malformed(std::uint64_t number, const Message &message)
 {
 	if (message.bytes.size() < SHORTEST_HEADER)
