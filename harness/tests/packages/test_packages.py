@@ -2,6 +2,7 @@
 """The Debian packages, from their installation over an upgrade of the kernel to their end."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 from lab.guest import Guest, Hardware
@@ -40,6 +41,8 @@ def test_packages_follow_an_upgrade_of_the_kernel_and_leave_nothing(system: Syst
     assert_built(system, first)
     assert_built(system, second)
     assert_nfs_is_carried_by(OURS, system, second, logs / "upgraded")
+
+    assert_dkms_skips_other_kernels(system, second)
 
     # Its configuration file stays, and does no harm.
     system.run(*APT, "remove", *PACKAGES)
@@ -81,7 +84,17 @@ def assert_built(system: System, kernel: Kernel) -> None:
     assert f"/lib/modules/{kernel.release}/updates/dkms/rpcordma.ko" in shown("rpcordma")
     assert system.run("modinfo", "-k", kernel.release, "-F", "signer", "rpcordma").strip()
     for name in NAMES:
-        assert "install if /sbin/modprobe -n -q rpcordma" in shown(name)
+        assert "if /sbin/modprobe -n -q rpcordma" in shown(name)
+
+
+def assert_dkms_skips_other_kernels(system: System, kernel: Kernel) -> None:
+    """The package of a kernel that the module is not for asks DKMS, as all of them do, and that is no failure."""
+    other = system.root / "lib/modules/6.5.0-other"
+    other.mkdir()
+    (other / "build").symlink_to(f"/usr/src/linux-headers-{kernel.release}")
+    system.run("dkms", "autoinstall", "-k", other.name)
+    assert list(other.rglob("rpcordma*")) == []
+    shutil.rmtree(other)
 
 
 def run_autopkgtest(system: System, kernel: Kernel, logs: Path) -> None:
