@@ -437,10 +437,15 @@ void Responder::count_reply(Association &association, const Header &reply)
 {
 	association.outstanding.erase(reply.xid);
 	const bool is_known = reply.version == VERSION_1 || reply.version == VERSION_2;
-	if (!is_known || (reply.type != RDMA_MSG && reply.type != RDMA_NOMSG))
+	const bool is_reply = reply.type == RDMA_MSG || reply.type == RDMA_NOMSG;
+	// A requester may take its credits for a grant or not: they raise what is allowed, and lower nothing.
+	const bool is_error = reply.version == VERSION_2 && reply.type == RDMA_ERROR;
+	if (!is_known || (!is_reply && !is_error))
 		return;
-	const std::uint32_t granted = std::max(1U, std::min(reply.credits, association.asked));
-	association.allowed = std::max<std::size_t>(granted, association.outstanding.size());
+	std::size_t granted = std::max(1U, std::min(reply.credits, association.asked));
+	if (is_error)
+		granted = std::max(granted, association.allowed);
+	association.allowed = std::max(granted, association.outstanding.size());
 }
 
 bool Responder::send_beside(std::uint64_t number, const Frame &frame)

@@ -235,6 +235,13 @@ def test_a_module_that_was_loaded_by_hand() -> None:
     assert "6.12: has the module loaded by hand, not installed\n" in shown
 
 
+def test_without_its_library() -> None:
+    """Python without what Debian's packages add to it."""
+    ended = subprocess.run(["/usr/bin/python3", "-S", PROGRAM, "status"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "rpcordmactl: it takes a library: apt install python3-pyroute2\n"
+
+
 def test_mounts_over_rdma() -> None:
     """Not those over TCP."""
     stats = ("device 10.1.1.1:/a mounted on /mnt with fstype nfs4 statvers=1.1\n\txprt:\trdma 0 0\n\txprt:\trdma 0 0\n"
