@@ -3,10 +3,13 @@
 
 import errno
 import re
+from collections import Counter
 
 import pytest
-from expectations import MEBIBYTE, TRANSPORTS, eventually, live_objects, mounted
-from workloads import TRACE, TRACING, connection_faults, fio, guest_python, traced, verified_io, wait_for_round
+from expectations import (MEBIBYTE, TRANSPORTS, eventually, live_objects, mounted, rdma_resources,
+                          wait_for_resources)
+from workloads import (TRACE, TRACING, connection_faults, fio, guest_python, nothing_arrives_from, traced, verified_io,
+                       wait_for_round)
 
 from lab import Pair
 from lab.errors import CommandFailed
@@ -71,6 +74,38 @@ def test_a_connection_ends_where_its_device_lacks_memory_to_stop_it(pair: Pair, 
             pair.client.run(f"echo {pair.SERVER_ADDRESS} | tee {TRANSPORTS}/dstaddr")
             pair.client.run("echo 3 >/proc/sys/vm/drop_caches && cat /mnt/file >/dev/null && rm /mnt/file")
             assert failed() == NO_STOP
+
+
+def lose_connection(pair: Pair) -> None:
+    """The client gives it up, and makes no other."""
+    pair.client.run(f"echo {pair.SERVER_ADDRESS} | tee {TRANSPORTS}/dstaddr")
+    eventually(pair.client, "! rdma resource show qp | grep -q 'type RC'", 30)
+
+
+@pytest.mark.about("client", "server")
+@pytest.mark.versions("3")
+def test_a_server_is_told_of_an_end_whose_message_was_lost(pair: Pair, version: str) -> None:
+    """It need not find out by itself, which takes it until it has something to send."""
+    with mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+        with nothing_arrives_from(pair.client):
+            lose_connection(pair)
+        eventually(pair.server, f"grep -q reason= {TRACE}", 60)
+        assert re.findall(r"reason='(.*)' detail='(.*)'", pair.server.read(TRACE)) == [
+            ("connection event", "disconnected")]
+        wait_for_resources(pair.client, Counter(), 60)
+
+
+@pytest.mark.versions("3")
+def test_a_module_that_goes_waits_for_no_server(pair: Pair, version: str) -> None:
+    """A server that has not answered the end of a connection is not told any more."""
+    mount = pair.mount(version)
+    with nothing_arrives_from(pair.client):
+        lose_connection(pair)
+        assert rdma_resources(pair.client) == Counter(cm_id=1)
+        # Without the message to the server by which others unmount.
+        pair.client.run(f"umount -i {mount.path}")
+        pair.unload_client_transport()
+    pair.load_client_transport()
 
 
 @pytest.mark.versions("3")

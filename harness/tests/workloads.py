@@ -138,6 +138,15 @@ def revive_device(guest: Guest) -> bool:
 
 
 @contextmanager
+def nothing_arrives_from(guest: Guest) -> Iterator[None]:
+    """No packet that the guest sends in this block arrives."""
+    netem = "true" if guest.kernel.is_test else "modprobe sch_netem"
+    guest.run(f"{netem} && tc qdisc add dev eth0 root netem loss 100%")
+    yield
+    guest.run("tc qdisc del dev eth0 root")
+
+
+@contextmanager
 def traced(*guests: Guest, events: str = "rpcordma") -> Iterator[None]:
     """Has events, such as "rpcordma/rpcordma_call_fenced", recorded in this block; they stay in TRACE."""
     for guest in guests:

@@ -24,6 +24,7 @@ static const char *const lock_names[RPCORDMA_LOCKS] = {
 	[RPCORDMA_LOCK_RECEIVE_QUEUE] = "ReceiveQueue",
 	[RPCORDMA_LOCK_SEND_QUEUE] = "SendQueue",
 	[RPCORDMA_LOCK_REGISTRATION_POOL] = "RegistrationPool",
+	[RPCORDMA_LOCK_FAREWELLS] = "Farewells",
 	[RPCORDMA_LOCK_CONNECTION] = "Connection",
 	[RPCORDMA_LOCK_CONNECTOR] = "Connector",
 	[RPCORDMA_LOCK_NEGOTIATOR] = "Negotiator",
@@ -42,10 +43,15 @@ void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind)
 
 /* The same of works. */
 static const char *const work_names[RPCORDMA_WORKS] = {
-	[RPCORDMA_WORK_CONNECTION] = "Connection's work", [RPCORDMA_WORK_CONNECTOR] = "Connector's work",
-	[RPCORDMA_WORK_ENDPOINT] = "Endpoint's work",	  [RPCORDMA_WORK_LISTENER] = "Listener's work",
-	[RPCORDMA_WORK_NEGOTIATOR] = "Negotiator's work", [RPCORDMA_WORK_POSTINGS] = "Postings' work",
-	[RPCORDMA_WORK_QUEUES] = "Queues' work",	  [RPCORDMA_WORK_REGISTRATION_POOL] = "RegistrationPool's work",
+	[RPCORDMA_WORK_CONNECTION] = "Connection's work",
+	[RPCORDMA_WORK_CONNECTOR] = "Connector's work",
+	[RPCORDMA_WORK_ENDPOINT] = "Endpoint's work",
+	[RPCORDMA_WORK_FAREWELL] = "Farewell's work",
+	[RPCORDMA_WORK_LISTENER] = "Listener's work",
+	[RPCORDMA_WORK_NEGOTIATOR] = "Negotiator's work",
+	[RPCORDMA_WORK_POSTINGS] = "Postings' work",
+	[RPCORDMA_WORK_QUEUES] = "Queues' work",
+	[RPCORDMA_WORK_REGISTRATION_POOL] = "RegistrationPool's work",
 };
 
 static struct lock_class_key work_keys[RPCORDMA_WORKS];
@@ -86,6 +92,11 @@ bool rpcordma_queue_attempt(struct delayed_work *work, unsigned long jiffies)
 void rpcordma_queue_end(struct work_struct *work)
 {
 	queue_work(ends, work);
+}
+
+void rpcordma_restart_delayed_end(struct delayed_work *work, unsigned long jiffies)
+{
+	mod_delayed_work(ends, work, jiffies);
 }
 
 void rpcordma_flush_ends(void)

@@ -73,6 +73,7 @@ enum rpcordma_lock {
 	RPCORDMA_LOCK_RECEIVE_QUEUE,
 	RPCORDMA_LOCK_SEND_QUEUE,
 	RPCORDMA_LOCK_REGISTRATION_POOL,
+	RPCORDMA_LOCK_FAREWELLS,
 	RPCORDMA_LOCK_CONNECTION,
 	RPCORDMA_LOCK_CONNECTOR,
 	RPCORDMA_LOCK_NEGOTIATOR,
@@ -89,6 +90,7 @@ enum rpcordma_work {
 	RPCORDMA_WORK_CONNECTION,
 	RPCORDMA_WORK_CONNECTOR,
 	RPCORDMA_WORK_ENDPOINT,
+	RPCORDMA_WORK_FAREWELL,
 	RPCORDMA_WORK_LISTENER,
 	RPCORDMA_WORK_NEGOTIATOR,
 	RPCORDMA_WORK_POSTINGS,
@@ -108,8 +110,11 @@ bool rpcordma_queue_delayed_work(struct delayed_work *work, unsigned long jiffie
 void rpcordma_restart_delayed_work(struct delayed_work *work, unsigned long jiffies);
 /* Queues on the workqueue of attempts to connect, which wait for peers. It makes progress under memory pressure. */
 bool rpcordma_queue_attempt(struct delayed_work *work, unsigned long jiffies);
-/* Queues on the workqueue of what ends, whose works wait for devices and peers, or waits for one there, or for all. */
+/* Queues on the workqueue of what ends, whose works wait for devices and peers. */
 void rpcordma_queue_end(struct work_struct *work);
+/* The same in so many jiffies from now, also where it is pending already. */
+void rpcordma_restart_delayed_end(struct delayed_work *work, unsigned long jiffies);
+/* Waits for all that are on it, but for those whose time has not come. */
 void rpcordma_flush_ends(void);
 int rpcordma_workqueues_create(void);
 void rpcordma_workqueues_destroy(void);

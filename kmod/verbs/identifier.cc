@@ -6,6 +6,7 @@
 
 #include "kernel/trace.hh"
 #include "proto/reserved_ports.hh"
+#include "verbs/farewell.hh"
 
 namespace rpcordma::verbs {
 
@@ -129,6 +130,21 @@ bool Identifier::accept(const wire::PrivateData &own, u8 reads, u8 own_reads) no
 	return error == 0;
 }
 
+void Identifier::destroy() noexcept
+{
+	rdma_cm_id *const id = id_;
+	if (!id)
+		return;
+	/* iWARP disconnects by TCP, which tells the peer by itself. A responder's peers may have been made to vanish by
+	 * hundreds, and find out as soon as they call. */
+	const bool is_told = !is_acceptor_ && is_established() && !rpcordma_is_iwarp(device());
+	id_ = nullptr;
+	if (is_told)
+		Farewell::begin(id, [&] { return is_over_; });
+	else
+		rdma_destroy_id(id);
+}
+
 int Identifier::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 {
 	static_cast<Identifier *>(field::rdma_cm_id::context(id))->event(event);
@@ -165,6 +181,7 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		failed(event_of(status, ConnectEvent::unreachable));
 		break;
 	case kernel::RDMA_CM_EVENT_REJECTED:
+		is_over_ = true;
 		failed(ConnectEvent::rejected);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
@@ -182,11 +199,15 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		established_.set(true);
 		step_ended(ConnectEvent::established, status);
 		break;
-	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
+		is_over_ = true;
+		failed(ConnectEvent::device_removed);
+		break;
+	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
 		failed(ConnectEvent::device_removed);
 		break;
 	case kernel::RDMA_CM_EVENT_DISCONNECTED:
+		is_over_ = true;
 		user_.ended(rpcordma_event_name(kind));
 		break;
 	default:

@@ -77,13 +77,8 @@ class Identifier {
 	}
 	void disconnect() noexcept { rdma_disconnect(id_); }
 	/* Nobody hears of anything any more. Its device may go. An event that is on its way is waited for, and finds the
-	 * identifier. */
-	void destroy() noexcept
-	{
-		if (id_)
-			rdma_destroy_id(id_);
-		id_ = nullptr;
-	}
+	 * identifier. The responder of a connection that was disconnected is told so for as long as it does not answer. */
+	void destroy() noexcept;
 
 	[[nodiscard]] rdma_cm_id *get() const noexcept { return id_; }
 	[[nodiscard]] ib_device *device() const noexcept { return kernel::field::rdma_cm_id::device(id_); }
@@ -125,6 +120,8 @@ class Identifier {
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
 	Outcome step_outcome_ = Outcome::try_again;
+	/* The peer knows, or the device is going. Of events alone. */
+	bool is_over_ = false;
 	/* What is read of the connection's agreement is ordered by step_done_. The acceptor's is ordered against messages that came
 	 * before: see server::Connection::received(). */
 	kernel::Atomic<bool> established_{false};
