@@ -7,7 +7,7 @@ obj-m += rpcordma_kunit.o
 
 # What is tested, and what that takes. One object of two modules is compiled for neither, as far as Kbuild is concerned;
 # so they are joined in one of our own, from the same files that rpcordma.ko is linked from.
-kunit-core-y := $(filter kmod/wire/% kmod/proto/% kmod/verbs/% kmod/server/pages.o,$(filter-out kmod/verbs/endpoint.o kmod/verbs/farewell.o kmod/verbs/identifier.o kmod/verbs/queues.o,$(rpcordma-cxx-y))) \
+kunit-core-y := $(filter kmod/wire/% kmod/proto/% kmod/verbs/% kmod/server/pages.o,$(filter-out kmod/verbs/endpoint.o kmod/verbs/disconnection.o kmod/verbs/identifier.o kmod/verbs/queues.o,$(rpcordma-cxx-y))) \
 		kmod/glue/events.o kmod/glue/inlines.o kmod/glue/log.o kmod/glue/memory.o kmod/glue/rt.o kmod/glue/svc_pages.o kmod/glue/sync.o kmod/glue/trace.o kmod/glue/verbs.o
 
 kunit-unit-y := $(patsubst $(src)/%.cc,%.o,$(wildcard $(src)/harness/unit/*_test.cc))

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from expectations import (MEBIBYTE, TRANSPORTS, eventually, live_objects, mounted, rdma_resources,
-                          wait_for_resources)
+from expectations import MEBIBYTE, TRANSPORTS, eventually, live_objects, mounted, wait_for_resources
 from workloads import (TRACE, TRACING, connection_faults, fio, guest_python, nothing_arrives_from, traced, verified_io,
                        wait_for_round)
 
@@ -84,11 +83,17 @@ def lose_connection(pair: Pair) -> None:
 
 @pytest.mark.about("client", "server")
 @pytest.mark.versions("3")
-def test_a_server_is_told_of_an_end_whose_message_was_lost(pair: Pair, version: str) -> None:
+@pytest.mark.parametrize("meanwhile", [
+    pytest.param("true", id="lost"),
+    # Of that the connection manager tells every identifier: it is "unreachable".
+    pytest.param("ip neigh flush dev eth0; ! timeout 10 bash -c '>/dev/tcp/{server}/9'", id="without-neighbour"),
+])
+def test_a_server_is_told_of_an_end_whose_message_was_lost(pair: Pair, version: str, meanwhile: str) -> None:
     """It need not find out by itself, which takes it until it has something to send."""
-    with mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+    with mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"), traced(pair.client):
         with nothing_arrives_from(pair.client):
             lose_connection(pair)
+            pair.client.run(meanwhile.format(server=pair.SERVER_ADDRESS))
         eventually(pair.server, f"grep -q reason= {TRACE}", 60)
         assert re.findall(r"reason='(.*)' detail='(.*)'", pair.server.read(TRACE)) == [
             ("connection event", "disconnected")]
@@ -101,7 +106,7 @@ def test_a_module_that_goes_waits_for_no_server(pair: Pair, version: str) -> Non
     mount = pair.mount(version)
     with nothing_arrives_from(pair.client):
         lose_connection(pair)
-        assert rdma_resources(pair.client) == Counter(cm_id=1)
+        wait_for_resources(pair.client, Counter(cm_id=1), 30)
         # Without the message to the server by which others unmount.
         pair.client.run(f"umount -i {mount.path}")
         pair.unload_client_transport()

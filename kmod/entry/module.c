@@ -6,7 +6,7 @@
 #include "client/operations.h"
 #include "entry/parts.h"
 #include "kernel/glue.h"
-#include "verbs/farewells.h"
+#include "verbs/disconnections.h"
 #include "verbs/live_objects.h"
 #include "verbs/observed.h"
 
@@ -20,7 +20,7 @@ struct part {
  */
 static const struct part parts[] = {
 	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },
-	{ rpcordma_farewells_start, rpcordma_farewells_stop },
+	{ rpcordma_disconnections_start, rpcordma_disconnections_stop },
 	{ rpcordma_observing_start, rpcordma_observing_stop },
 	{ rpcordma_netlink_register, rpcordma_netlink_unregister },
 	{ rpcordma_client_start, rpcordma_client_stop },

@@ -73,7 +73,7 @@ enum rpcordma_lock {
 	RPCORDMA_LOCK_RECEIVE_QUEUE,
 	RPCORDMA_LOCK_SEND_QUEUE,
 	RPCORDMA_LOCK_REGISTRATION_POOL,
-	RPCORDMA_LOCK_FAREWELLS,
+	RPCORDMA_LOCK_DISCONNECTIONS,
 	RPCORDMA_LOCK_CONNECTION,
 	RPCORDMA_LOCK_CONNECTOR,
 	RPCORDMA_LOCK_NEGOTIATOR,
@@ -90,7 +90,7 @@ enum rpcordma_work {
 	RPCORDMA_WORK_CONNECTION,
 	RPCORDMA_WORK_CONNECTOR,
 	RPCORDMA_WORK_ENDPOINT,
-	RPCORDMA_WORK_FAREWELL,
+	RPCORDMA_WORK_DISCONNECTION,
 	RPCORDMA_WORK_LISTENER,
 	RPCORDMA_WORK_NEGOTIATOR,
 	RPCORDMA_WORK_POSTINGS,
@@ -114,7 +114,7 @@ bool rpcordma_queue_attempt(struct delayed_work *work, unsigned long jiffies);
 void rpcordma_queue_end(struct work_struct *work);
 /* The same in so many jiffies from now, also where it is pending already. */
 void rpcordma_restart_delayed_end(struct delayed_work *work, unsigned long jiffies);
-/* Waits for all that are on it, but for those whose time has not come. */
+/* Waits for all that are on it, except delayed works whose timer still runs. */
 void rpcordma_flush_ends(void);
 int rpcordma_workqueues_create(void);
 void rpcordma_workqueues_destroy(void);

@@ -6,7 +6,7 @@
 
 #include "kernel/trace.hh"
 #include "proto/reserved_ports.hh"
-#include "verbs/farewell.hh"
+#include "verbs/disconnection.hh"
 
 namespace rpcordma::verbs {
 
@@ -132,17 +132,16 @@ bool Identifier::accept(const wire::PrivateData &own, u8 reads, u8 own_reads) no
 
 void Identifier::destroy() noexcept
 {
-	rdma_cm_id *const id = id_;
-	if (!id)
+	if (!id_)
 		return;
-	/* iWARP disconnects by TCP, which tells the peer by itself. A responder's peers may have been made to vanish by
-	 * hundreds, and find out as soon as they call. */
-	const bool is_told = !is_acceptor_ && is_established() && !rpcordma_is_iwarp(device());
-	id_ = nullptr;
-	if (is_told)
-		Farewell::begin(id, [&] { return is_over_; });
+	/* iWARP disconnects by TCP, which tells the peer by itself. Hundreds of a responder's peers may vanish at once; one that is
+	 * there still learns of it with its next Call. */
+	if (!is_acceptor_ && is_established() && !rpcordma_is_iwarp(device()))
+		Disconnection::begin(id_, [this] { return is_over_; });
 	else
-		rdma_destroy_id(id);
+		rdma_destroy_id(id_);
+	/* Not before: an event that is on its way looks at it. */
+	id_ = nullptr;
 }
 
 int Identifier::event_handler(rdma_cm_id *id, rdma_cm_event *event)

@@ -77,7 +77,7 @@ class Identifier {
 	}
 	void disconnect() noexcept { rdma_disconnect(id_); }
 	/* Nobody hears of anything any more. Its device may go. An event that is on its way is waited for, and finds the
-	 * identifier. The responder of a connection that was disconnected is told so for as long as it does not answer. */
+	 * identifier. A responder that has not answered the disconnect request goes on being sent it: see Disconnection. */
 	void destroy() noexcept;
 
 	[[nodiscard]] rdma_cm_id *get() const noexcept { return id_; }
@@ -120,7 +120,7 @@ class Identifier {
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
 	Outcome step_outcome_ = Outcome::try_again;
-	/* The peer knows, or the device is going. Of events alone. */
+	/* The peer knows, or the device is going. Written by events only. */
 	bool is_over_ = false;
 	/* What is read of the connection's agreement is ordered by step_done_. The acceptor's is ordered against messages that came
 	 * before: see server::Connection::received(). */

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "verbs/disconnection.hh"
+
+#include <utility>
+
+#include "kernel/trace.hh"
+#include "verbs/disconnections.h"
+
+namespace rpcordma::verbs {
+
+namespace field = kernel::field;
+
+namespace {
+
+/* The connection manager tries for 74 to 98 s, and then says so; but it says nothing where it lacked the memory for the request. */
+constexpr unsigned long patience = 120 * kernel::HZ;
+/* Each keeps a port, of which there are 359 reserved ones, and since Linux 7 one of the 128 requests that may be unanswered on a
+ * port of the device. */
+constexpr std::uint32_t most_waiting = 64;
+
+struct Disconnections : kernel::Heap {
+	kernel::SpinLock lock{RPCORDMA_LOCK_DISCONNECTIONS};
+	kernel::List<Disconnection> waiting RPCORDMA_GUARDED_BY(lock);
+};
+
+constinit Disconnections *disconnections = nullptr;
+
+} // namespace
+
+int Disconnection::start() noexcept
+{
+	disconnections = new (kernel::GFP_KERNEL) Disconnections;
+	return disconnections ? 0 : -kernel::ENOMEM;
+}
+
+void Disconnection::stop() noexcept
+{
+	{
+		kernel::Guard guard(disconnections->lock);
+		while (Disconnection *const waiting = disconnections->waiting.pop_front())
+			waiting->end_soon();
+	}
+	rpcordma_flush_ends();
+	delete disconnections;
+}
+
+Disconnection::Disconnection(rdma_cm_id *id) noexcept
+	: id_(id)
+{
+	rpcordma_delayed_work_init(end_.get(), RPCORDMA_WORK_DISCONNECTION, [](work_struct *work) {
+		kernel::owner_of(&Disconnection::end_, rpcordma_delayed_work_of(work))->end();
+	});
+}
+
+/* With the handler's lock. */
+bool Disconnection::wait() noexcept
+{
+	kernel::Guard guard(disconnections->lock);
+	if (disconnections->waiting.size() == most_waiting)
+		return false;
+	field::rdma_cm_id::context(id_) = this;
+	field::rdma_cm_id::event_handler(id_) = event_handler;
+	waits_ = true;
+	disconnections->waiting.push_back(*this);
+	rpcordma_restart_delayed_end(end_.get(), patience);
+	return true;
+}
+
+int Disconnection::event_handler(rdma_cm_id *id, rdma_cm_event *event)
+{
+	static_cast<Disconnection *>(field::rdma_cm_id::context(id))->event(event);
+	/* The identifier is ours to destroy. */
+	return 0;
+}
+
+/* Others say that an address has changed, or a neighbour is not there: the request is repeated all the same. */
+void Disconnection::event(rdma_cm_event *event) noexcept
+{
+	const unsigned int kind = field::rdma_cm_event::event(event);
+	rpcordma_trace_connection_event(reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id_)),
+					rpcordma_event_name(kind), field::rdma_cm_event::status(event));
+	if (kind != kernel::RDMA_CM_EVENT_DISCONNECTED && kind != kernel::RDMA_CM_EVENT_REJECTED &&
+	    kind != kernel::RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return;
+	kernel::Guard guard(disconnections->lock);
+	if (!waits_)
+		return;
+	disconnections->waiting.remove(*this);
+	end_soon();
+}
+
+/* Who takes it off the list queues its end, and nobody does so again: stop() waits for what it has queued. */
+void Disconnection::end_soon() noexcept
+{
+	waits_ = false;
+	rpcordma_restart_delayed_end(end_.get(), 0);
+}
+
+void Disconnection::end() noexcept
+{
+	{
+		kernel::Guard guard(disconnections->lock);
+		if (std::exchange(waits_, false))
+			disconnections->waiting.remove(*this);
+	}
+	rdma_destroy_id(id_);
+	/* It is queued once more where its time was over just when an event, or stop(), took it off the list. */
+	cancel_delayed_work(end_.get());
+	delete this;
+}
+
+} // namespace rpcordma::verbs
+
+using namespace rpcordma;
+
+int rpcordma_disconnections_start(void)
+{
+	return verbs::Disconnection::start();
+}
+
+void rpcordma_disconnections_stop(void)
+{
+	verbs::Disconnection::stop();
+}
