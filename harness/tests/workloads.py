@@ -142,8 +142,10 @@ def nothing_arrives_from(guest: Guest) -> Iterator[None]:
     """No packet that the guest sends in this block arrives."""
     netem = "true" if guest.kernel.is_test else "modprobe sch_netem"
     guest.run(f"{netem} && tc qdisc add dev eth0 root netem loss 100%")
-    yield
-    guest.run("tc qdisc del dev eth0 root")
+    try:
+        yield
+    finally:
+        guest.run("tc qdisc del dev eth0 root")
 
 
 @contextmanager

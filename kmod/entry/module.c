@@ -17,6 +17,7 @@ struct part {
 
 /* In the order of starting. Netlink before what tells of itself by it. The requester before the sysctls, because what
  * it says where the in-tree module is loaded can be explained. The responder last: it may have a listener from then on.
+ * Disconnections need the workqueues, and are needed by all that connects.
  */
 static const struct part parts[] = {
 	{ rpcordma_workqueues_create, rpcordma_workqueues_destroy },

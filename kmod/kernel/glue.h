@@ -112,7 +112,7 @@ void rpcordma_restart_delayed_work(struct delayed_work *work, unsigned long jiff
 bool rpcordma_queue_attempt(struct delayed_work *work, unsigned long jiffies);
 /* Queues on the workqueue of what ends, whose works wait for devices and peers. */
 void rpcordma_queue_end(struct work_struct *work);
-/* The same in so many jiffies from now, also where it is pending already. */
+/* Queues it to run after so many jiffies. If it is pending already, its time is changed. */
 void rpcordma_restart_delayed_end(struct delayed_work *work, unsigned long jiffies);
 /* Waits for all that are on it, except delayed works whose timer still runs. */
 void rpcordma_flush_ends(void);

@@ -12,10 +12,11 @@ namespace field = kernel::field;
 
 namespace {
 
-/* The connection manager tries for 74 to 98 s, and then says so; but it says nothing where it lacked the memory for the request. */
+/* The connection manager tries for 74 to 98 s in most fabrics, and then reports the failure. It reports nothing where the request
+ * itself could not be sent. */
 constexpr unsigned long patience = 120 * kernel::HZ;
-/* Each keeps a port, of which there are 359 reserved ones, and since Linux 7 one of the 128 requests that may be unanswered on a
- * port of the device. */
+/* Each keeps a port number, of which 359 are reserved ones. With newer kernels it also keeps one of the 128 requests that may be
+ * unanswered at a time on a port of a device. */
 constexpr std::uint32_t most_waiting = 64;
 
 struct Disconnections : kernel::Heap {
@@ -52,7 +53,6 @@ Disconnection::Disconnection(rdma_cm_id *id) noexcept
 	});
 }
 
-/* With the handler's lock. */
 bool Disconnection::wait() noexcept
 {
 	kernel::Guard guard(disconnections->lock);
@@ -63,6 +63,8 @@ bool Disconnection::wait() noexcept
 	waits_ = true;
 	disconnections->waiting.push_back(*this);
 	rpcordma_restart_delayed_end(end_.get(), patience);
+	/* Here, because end() frees the handler's lock, and takes this one first. */
+	rdma_unlock_handler(id_);
 	return true;
 }
 
@@ -73,7 +75,7 @@ int Disconnection::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	return 0;
 }
 
-/* Others say that an address has changed, or a neighbour is not there: the request is repeated all the same. */
+/* Other events report that an address has changed, or that a neighbour is not there. The request is still repeated. */
 void Disconnection::event(rdma_cm_event *event) noexcept
 {
 	const unsigned int kind = field::rdma_cm_event::event(event);
@@ -89,7 +91,7 @@ void Disconnection::event(rdma_cm_event *event) noexcept
 	end_soon();
 }
 
-/* Who takes it off the list queues its end, and nobody does so again: stop() waits for what it has queued. */
+/* Whoever takes it off the list queues its end. That happens once, so that stop() waits for all ends by one flush. */
 void Disconnection::end_soon() noexcept
 {
 	waits_ = false;
@@ -104,7 +106,7 @@ void Disconnection::end() noexcept
 			disconnections->waiting.remove(*this);
 	}
 	rdma_destroy_id(id_);
-	/* It is queued once more where its time was over just when an event, or stop(), took it off the list. */
+	/* The work is queued once more where its timer expired at the moment when an event, or stop(), took it off the list. */
 	cancel_delayed_work(end_.get());
 	delete this;
 }

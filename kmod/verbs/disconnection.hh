@@ -8,33 +8,34 @@
 
 namespace rpcordma::verbs {
 
-/* The connection manager repeats a disconnect request that is lost, but only while its identifier is there. A peer that gets none
- * keeps the connection until it has something to send, and then until its device has tried for long enough. Until then a server
- * sends its Calls in the reverse direction there, in vain.
+/* The connection manager repeats a disconnect request that is lost, but only while its identifier exists. A peer that receives none
+ * keeps the connection until it has something to send, and then until its device has tried for long enough. Calls in the reverse
+ * direction that a server sends there meanwhile are lost.
  *
- * Owns the rdma_cm_id of a connection that has been disconnected, whose queue pair is gone. Destroys it, and itself, when the peer
- * has answered, when the connection manager has given up, or when the device goes: within two minutes. */
+ * A Disconnection owns the rdma_cm_id of a connection that has been disconnected, whose queue pair is gone. It destroys the
+ * identifier, and itself, when the peer has answered, when the connection manager has given up, or when the device is removed. It
+ * does so after two minutes at the latest. */
 class Disconnection : public kernel::Heap, public kernel::ListNode<Disconnection> {
     public:
-	/* Before the first connection, and after the last: those that are not answered end. Process context.
+	/* start() is called before the first connection, stop() after the last. stop() ends those that are not answered. Process
+	 * context.
 	 * Return: 0 or -ENOMEM. */
 	[[nodiscard]] static int start() noexcept;
 	static void stop() noexcept;
 
-	/* Takes the identifier over, in any case, and destroys it at once where memory is short, or too many are waiting.
-	 * `is_needless` is asked while no event can come: true where the peer knows, or where the device is going. No event
-	 * finds the identifier's former owner afterwards. Process context. */
+	/* Takes the identifier over, in any case. Destroys it at once where memory is short, or too many wait. `is_needless` is
+	 * asked while no event can come: true where the peer knows of the end, or where the device is being removed. No event is
+	 * delivered to the identifier's former owner afterwards. Process context. */
 	template <typename Question> static void begin(rdma_cm_id *id, Question is_needless) noexcept
 	{
 		Disconnection *const disconnection = new (kernel::GFP_ATTEMPT) Disconnection(id);
-		/* Sends the request where the first attempt could not, because the device had no memory to stop the queue
-		 * pair. Otherwise it does nothing. */
+		/* This sends the request where the first attempt could not, because the device had no memory to stop the queue
+		 * pair. In other states it fails, or answers the peer's request. */
 		rdma_disconnect(id);
 		rdma_lock_handler(id);
-		const bool waits = disconnection && !is_needless() && disconnection->wait();
-		rdma_unlock_handler(id);
-		if (waits)
+		if (disconnection && !is_needless() && disconnection->wait())
 			return;
+		rdma_unlock_handler(id);
 		delete disconnection;
 		rdma_destroy_id(id);
 	}
@@ -43,13 +44,14 @@ class Disconnection : public kernel::Heap, public kernel::ListNode<Disconnection
 	explicit Disconnection(rdma_cm_id *id) noexcept;
 
 	static int event_handler(rdma_cm_id *id, rdma_cm_event *event);
+	/* With the handler's lock, which is given up where the return is true. */
 	[[nodiscard]] bool wait() noexcept;
 	void event(rdma_cm_event *event) noexcept;
 	void end_soon() noexcept;
 	void end() noexcept;
 
 	rdma_cm_id *const id_;
-	/* Whether it is on the list of those whose end is not due. Under the list's lock. */
+	/* Whether it is on the list. Protected by the list's lock. */
 	bool waits_ = false;
 	kernel::Opaque<delayed_work> end_;
 };

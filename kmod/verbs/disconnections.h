@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kmod/entry/module.c starts and stops of verbs/disconnection.hh. Process context. */
+/* The functions by which kmod/entry/module.c starts and stops verbs/disconnection.hh. Process context. */
 #ifndef RPCORDMA_VERBS_DISCONNECTIONS_H
 #define RPCORDMA_VERBS_DISCONNECTIONS_H
 

@@ -134,13 +134,13 @@ void Identifier::destroy() noexcept
 {
 	if (!id_)
 		return;
-	/* iWARP disconnects by TCP, which tells the peer by itself. Hundreds of a responder's peers may vanish at once; one that is
-	 * there still learns of it with its next Call. */
+	/* With iWARP, TCP reports the end to the peer. An acceptor repeats nothing: hundreds of its peers may be gone at once, and one
+	 * that is not learns of the end with its next Call. */
 	if (!is_acceptor_ && is_established() && !rpcordma_is_iwarp(device()))
 		Disconnection::begin(id_, [this] { return is_over_; });
 	else
 		rdma_destroy_id(id_);
-	/* Not before: an event that is on its way looks at it. */
+	/* Last, because an event that is being handled reads it. */
 	id_ = nullptr;
 }
 

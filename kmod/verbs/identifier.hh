@@ -76,8 +76,8 @@ class Identifier {
 		rdma_unlock_handler(id_);
 	}
 	void disconnect() noexcept { rdma_disconnect(id_); }
-	/* Nobody hears of anything any more. Its device may go. An event that is on its way is waited for, and finds the
-	 * identifier. A responder that has not answered the disconnect request goes on being sent it: see Disconnection. */
+	/* The user is told of no event any more. Its device may go. An event that is on its way is waited for, and finds the
+	 * identifier. The disconnect request is repeated to a responder that has not answered it: see Disconnection. */
 	void destroy() noexcept;
 
 	[[nodiscard]] rdma_cm_id *get() const noexcept { return id_; }
@@ -120,7 +120,7 @@ class Identifier {
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
 	Outcome step_outcome_ = Outcome::try_again;
-	/* The peer knows, or the device is going. Written by events only. */
+	/* The peer knows of the end, the connection manager has given up, or the device is being removed. Written by events only. */
 	bool is_over_ = false;
 	/* What is read of the connection's agreement is ordered by step_done_. The acceptor's is ordered against messages that came
 	 * before: see server::Connection::received(). */
