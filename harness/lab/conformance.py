@@ -230,10 +230,10 @@ def client_arguments(solo: Solo, work: str) -> list[str]:
 
 def mount_and_run(version: str, address: str, last: str = "true") -> str:
     """What has the kernel's client do its part over one version of NFS, and this command before it unmounts."""
-    options = f"vers={version},proto=rdma,port={PEER_PORT},timeo=50,retrans=2"
+    options = f"vers={version},proto=rdma,port={PEER_PORT},timeo=100,retrans=2"
     if version == "3":
         options += f",mountproto=tcp,mountport={PEER_MOUNT_PORT},nolock"
     # The programs yield to the peer: 64 that begin at once are seconds of an emulated processor, and the client ends
-    # the connection after five without a Reply.
+    # the connection after ten without a Reply. Cases in which a Reply is too late, or never comes, take as long.
     return (f"mount -t nfs -o {options} {address}:/ /mnt/peer && nice -n 19 sh /mnt/peer/run {version}; "
             f"{last}; umount /mnt/peer")
