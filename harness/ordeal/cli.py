@@ -76,6 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(listed())
         return PASSED
     if arguments.summary:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         print(records.summary(records.read()))
         return PASSED
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
