@@ -17,7 +17,7 @@ from lab.module import guest_module
 from lab.nfs import PORT, Mount, script
 from lab.pair import Pair
 from lab.peer import Peer
-from workloads import QUEUE_PAIR_FATAL, guest_python, sysctl
+from workloads import QUEUE_PAIR_FATAL, guest_python, load_netem, sysctl
 
 # The most that one command of a fault may take.
 PATIENCE = 180
@@ -84,8 +84,7 @@ def kind(name: str, limit: int) -> Callable[[Act], Act]:
 
 def preparation(guest: Guest) -> str:
     """What a guest needs for its faults, after each boot and before a connection is made."""
-    netem = "true" if guest.kernel.is_test else "modprobe sch_netem"
-    return (f"insmod {guest_module(guest.kernel, EVENTS)} && {netem} && modprobe -a rdma_ucm ib_uverbs && "
+    return (f"insmod {guest_module(guest.kernel, EVENTS)} && {load_netem(guest)} && modprobe -a rdma_ucm ib_uverbs && "
             "echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down")
 
 

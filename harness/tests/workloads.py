@@ -137,11 +137,15 @@ def revive_device(guest: Guest) -> bool:
     return True
 
 
+def load_netem(guest: Guest) -> str:
+    """The command for it. It is built into the test kernel."""
+    return "true" if guest.kernel.is_test else "modprobe sch_netem"
+
+
 @contextmanager
 def nothing_arrives_from(guest: Guest) -> Iterator[None]:
     """No packet that the guest sends in this block arrives."""
-    netem = "true" if guest.kernel.is_test else "modprobe sch_netem"
-    guest.run(f"{netem} && tc qdisc add dev eth0 root netem loss 100%")
+    guest.run(f"{load_netem(guest)} && tc qdisc add dev eth0 root netem loss 100%")
     try:
         yield
     finally:

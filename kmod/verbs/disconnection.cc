@@ -75,14 +75,12 @@ int Disconnection::event_handler(rdma_cm_id *id, rdma_cm_event *event)
 	return 0;
 }
 
-/* Other events report that an address has changed, or that a neighbour is not there. The request is still repeated. */
 void Disconnection::event(rdma_cm_event *event) noexcept
 {
 	const unsigned int kind = field::rdma_cm_event::event(event);
 	rpcordma_trace_connection_event(reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::destination(id_)),
 					rpcordma_event_name(kind), field::rdma_cm_event::status(event));
-	if (kind != kernel::RDMA_CM_EVENT_DISCONNECTED && kind != kernel::RDMA_CM_EVENT_REJECTED &&
-	    kind != kernel::RDMA_CM_EVENT_DEVICE_REMOVAL)
+	if (!is_needless_after(kind))
 		return;
 	kernel::Guard guard(disconnections->lock);
 	if (!waits_)

@@ -23,9 +23,18 @@ class Disconnection : public kernel::Heap, public kernel::ListNode<Disconnection
 	[[nodiscard]] static int start() noexcept;
 	static void stop() noexcept;
 
+	/* Whether nothing has to be repeated after an event of this kind: the peer knows of the end, the connection manager has
+	 * given up, or the device is being removed. Other events report that an address has changed, or that a neighbour is not
+	 * there. Any context. */
+	[[nodiscard]] static bool is_needless_after(unsigned int kind) noexcept
+	{
+		return kind == kernel::RDMA_CM_EVENT_DISCONNECTED || kind == kernel::RDMA_CM_EVENT_REJECTED ||
+		       kind == kernel::RDMA_CM_EVENT_DEVICE_REMOVAL;
+	}
+
 	/* Takes the identifier over, in any case. Destroys it at once where memory is short, or too many wait. `is_needless` is
-	 * asked while no event can come: true where the peer knows of the end, or where the device is being removed. No event is
-	 * delivered to the identifier's former owner afterwards. Process context. */
+	 * asked while no event can come: whether is_needless_after() was true of one. No event is delivered to the identifier's
+	 * former owner afterwards. Process context. */
 	template <typename Question> static void begin(rdma_cm_id *id, Question is_needless) noexcept
 	{
 		Disconnection *const disconnection = new (kernel::GFP_ATTEMPT) Disconnection(id);

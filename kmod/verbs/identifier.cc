@@ -164,6 +164,8 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		else
 			step_ended(step, status);
 	};
+	if (Disconnection::is_needless_after(kind))
+		is_over_ = true;
 	switch (kind) {
 	case kernel::RDMA_CM_EVENT_ADDR_RESOLVED:
 	case kernel::RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -180,7 +182,6 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		failed(event_of(status, ConnectEvent::unreachable));
 		break;
 	case kernel::RDMA_CM_EVENT_REJECTED:
-		is_over_ = true;
 		failed(ConnectEvent::rejected);
 		break;
 	case kernel::RDMA_CM_EVENT_ESTABLISHED:
@@ -198,15 +199,11 @@ void Identifier::event(rdma_cm_event *event) noexcept
 		established_.set(true);
 		step_ended(ConnectEvent::established, status);
 		break;
-	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
-		is_over_ = true;
-		failed(ConnectEvent::device_removed);
-		break;
 	case kernel::RDMA_CM_EVENT_ADDR_CHANGE:
+	case kernel::RDMA_CM_EVENT_DEVICE_REMOVAL:
 		failed(ConnectEvent::device_removed);
 		break;
 	case kernel::RDMA_CM_EVENT_DISCONNECTED:
-		is_over_ = true;
 		user_.ended(rpcordma_event_name(kind));
 		break;
 	default:

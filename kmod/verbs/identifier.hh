@@ -120,7 +120,7 @@ class Identifier {
 	/* What an event says to the step that waits for it. */
 	kernel::Completion step_done_;
 	Outcome step_outcome_ = Outcome::try_again;
-	/* The peer knows of the end, the connection manager has given up, or the device is being removed. Written by events only. */
+	/* Whether Disconnection::is_needless_after() was true of an event. Written by events only. */
 	bool is_over_ = false;
 	/* What is read of the connection's agreement is ordered by step_done_. The acceptor's is ordered against messages that came
 	 * before: see server::Connection::received(). */
