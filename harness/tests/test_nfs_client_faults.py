@@ -118,6 +118,20 @@ def test_a_module_that_goes_waits_for_no_server(pair: Pair, version: str) -> Non
 
 
 @pytest.mark.versions("3")
+def test_a_device_that_goes_waits_for_no_server(pair: Pair, version: str) -> None:
+    """A server that has not answered the end of a connection is not told any more. The mount goes on with the next device."""
+    with mounted(pair, version):
+        with nothing_arrives_from(pair.client):
+            lose_connection(pair)
+            wait_for_resources(pair.client, Counter(cm_id=1), 30)
+            before = time.monotonic()
+            pair.client.script("network", "remove")
+            assert time.monotonic() - before < 40
+        pair.client.script("network", "add")
+        pair.client.run("echo after >/mnt/file && sync /mnt/file && rm /mnt/file", timeout=120)
+
+
+@pytest.mark.versions("3")
 def test_slots_without_memory_are_asked_for_again(pair: Pair, version: str) -> None:
     """An RPC waits for a moment; who mounts is told."""
     with mounted(pair, version), failing_function(pair.client, "rpcordma_alloc", 0, WITHOUT_MEMORY) as failed:
