@@ -165,11 +165,10 @@ def of_packages(system: System) -> set[str]:
 def left_behind(system: System, before: dict[str, str], owned: set[str], kernel: Kernel) -> list[str]:
     """What is otherwise than before, and neither was nor is a package's, nor is of a kernel that came since."""
     after = picture(system)
-    owned = owned | of_packages(system)
-    kernels = {"vmlinuz", "initrd.img", "vmlinuz.old", "initrd.img.old"}
+    named = owned | of_packages(system) | {"vmlinuz", "initrd.img", "vmlinuz.old", "initrd.img.old"}
     made_for_kernel = (f"usr/lib/modules/{kernel.release}/modules.", "boot/")
     dpkg = [name for name in system.run("ls", "/var/lib/dpkg/info").split() if "rpcordma" in name]
     return dpkg + sorted(
         path for path in before.keys() | after.keys()
-        if before.get(path) != after.get(path) and path not in owned | kernels
+        if before.get(path) != after.get(path) and path not in named
         and not (path.startswith(made_for_kernel) and kernel.release in path))
