@@ -119,7 +119,7 @@ def test_a_module_that_goes_waits_for_no_server(pair: Pair, version: str) -> Non
 
 @pytest.mark.versions("3")
 def test_a_device_that_goes_waits_for_no_server(pair: Pair, version: str) -> None:
-    """A server that has not answered the end of a connection is not told any more. The mount goes on with the next device."""
+    """A server that has not answered the end of a connection is not told. The mount goes on with a new device."""
     with mounted(pair, version):
         with nothing_arrives_from(pair.client):
             lose_connection(pair)
