@@ -67,7 +67,7 @@ def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pai
 
 @pytest.mark.versions("3")
 def test_a_connection_ends_where_its_device_lacks_memory_to_stop_it(pair: Pair, version: str) -> None:
-    """Nothing is taken back before the device has stopped, which it does once there is memory. Then the server is told."""
+    """Nothing is taken back before the device has stopped, when there is memory again. Then the server is told."""
     with mounted(pair, version):
         pair.client.run("head -c 1M /dev/urandom >/mnt/file && sync /mnt/file")
         with failing_function(pair.client, "rxe_modify_qp", -errno.ENOMEM, NO_STOP) as failed:
