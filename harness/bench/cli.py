@@ -249,6 +249,8 @@ def run(arguments: argparse.Namespace) -> int:
         for comparison in comparisons:
             print(f"\n{report.functions(row, sides, comparison, arguments.functions)}")
     failures = report.above(rows, sides, comparisons)
+    if arguments.curve:
+        failures += report.too_steep(rows, sides, CURVES[arguments.curve])
     now = recorded_of(rows, comparisons[0])
     if arguments.record:
         record.write(arguments.record, kernel.release, now)

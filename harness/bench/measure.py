@@ -166,10 +166,12 @@ class Benchmark:
         if self.machine.profiler:
             with self.machine.profiler.counting(guest) as around:
                 guest.run(short, ROW_SECONDS)
+            guest.run(workload.rest, ROW_SECONDS)
             with self.machine.profiler.counting(guest) as figure.profile:
                 guest.run(timed, ROW_SECONDS)
             figure.profile.subtract(around)
         else:
+            guest.run(workload.rest, ROW_SECONDS)
             guest.run(timed, ROW_SECONDS)
         guest.run(workload.verify, ROW_SECONDS)
         sample = workload.sample(guest.read(f"{SCRATCH}/output"))

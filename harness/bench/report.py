@@ -13,8 +13,10 @@ from bench.measure import Comparison, Figure, Row, Side
 from bench.memory import Figure as MemoryFigure
 from bench.profile import Profile, module_of
 from bench.verbs import Figure as VerbsFigure
+from bench.workloads import Curve
 from lab.board import BOARDS
 from lab.kernel import Kernel
+from lab.pair import OURS
 from lab.paths import CHECKOUT
 
 # Each call is for one or for several that lie side by side.
@@ -90,6 +92,19 @@ def above(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison
     return [f"{row.name}: {sides[comparison.side].name} to {sides[comparison.to].name}: "
             f"{row.ratio(comparison):.3f} is above {row.limit(comparison):.3f}"
             for row in rows for comparison in comparisons if row.is_above(comparison)]
+
+
+def too_steep(rows: list[Row], sides: tuple[Side, ...], curve: Curve) -> list[str]:
+    """A sentence for each version with which our module's last point of the curve is too far above its first."""
+    failures = []
+    for version in dict.fromkeys(row.version for row in rows):
+        measured = [row for row in rows if row.version == version]
+        first, last = measured[0], measured[-1]
+        for side, before, after in zip(sides, first.figures, last.figures):
+            ratio = after.median / before.median
+            if side.transport == OURS and ratio > curve.growth:
+                failures.append(f"{last.name}: {side.name}: {ratio:.3f} of {first.name} is above {curve.growth:.3f}")
+    return failures
 
 
 def document(rows: list[Row], sides: tuple[Side, ...], comparisons: list[Comparison],

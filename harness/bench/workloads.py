@@ -2,6 +2,7 @@
 """What is measured: the rows of the table."""
 
 import json
+import math
 from dataclasses import dataclass
 
 from lab.paths import GUEST_SCRIPTS
@@ -53,6 +54,8 @@ class Transfer:
     size: int
     # How many connections it is spread over. They are read from only.
     connections: int = 1
+    # Where it is not None: the same has been carried out once before, and then no RPC for so many seconds.
+    idle: int | None = None
 
     @property
     def writes(self) -> bool:
@@ -104,6 +107,14 @@ class Transfer:
     def timed(self) -> str:
         """The command that is timed; it prints what sample() takes."""
         return self._transfer(self.size)
+
+    @property
+    def rest(self) -> str:
+        """What comes directly before the timed command. The processor does not idle: its clock counts instructions, of
+        which it executes few then."""
+        if self.idle is None:
+            return "true"
+        return f"{{ {self.timed}; }} >/dev/null && {{ timeout {self.idle} sh -c 'while :; do :; done'; true; }}"
 
     @property
     def few(self) -> int:
@@ -158,6 +169,7 @@ class Sequence:
     is_large = False
     connections = 1
     # As in Transfer.
+    rest = "true"
     few = 0
     verify = "true"
     verify_unmounted = "true"
@@ -310,6 +322,8 @@ class Curve:
     axis: str
     attribute: str
     workloads: tuple[Transfer, ...]
+    # How much more an operation of the last workload may cost than one of the first, with our module.
+    growth: float = math.inf
 
 
 KINDS = {"read": 100, "write": 0}
@@ -322,4 +336,8 @@ CURVES = {
         for kind, reads in KINDS.items() for block in (512, 4096, 8192, 16384, 65536, 262144, MEBIBYTE))),
     "connections": Curve("connections", "connections", tuple(
         Transfer(f"4 KiB read, connections {count}", 100, True, 4096, 128, 16 * MEBIBYTE, count)
-        for count in (1, 4, 16, 64, 128, 256)))}
+        for count in (1, 4, 16, 64, 128, 256))),
+    # Long enough for a connection to give back what it has: it looks every ten seconds, and halves a grant each time.
+    "idle": Curve("seconds without an RPC before", "idle", tuple(
+        Transfer(f"4 KiB read, depth 64, idle {seconds} s", 100, True, 4096, 64, 16 * MEBIBYTE, idle=seconds)
+        for seconds in (1, 60)), growth=1.05)}
