@@ -110,8 +110,8 @@ class Transfer:
 
     @property
     def rest(self) -> str:
-        """What comes directly before the timed command. The processor does not idle: its clock counts instructions, of
-        which it executes few then."""
+        """What comes directly before the timed command. Time without RPCs passes in a loop of the shell: the clock counts
+        instructions, and the kernel's loop for an idle processor is emulated a hundred times slower."""
         if self.idle is None:
             return "true"
         return f"{{ {self.timed}; }} >/dev/null && {{ timeout {self.idle} sh -c 'while :; do :; done'; true; }}"
