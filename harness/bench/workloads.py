@@ -110,8 +110,8 @@ class Transfer:
 
     @property
     def rest(self) -> str:
-        """What comes directly before the timed command. Time without RPCs passes in a loop of the shell: the clock counts
-        instructions, and the kernel's loop for an idle processor is emulated a hundred times slower."""
+        """What comes directly before the timed command. Time without RPCs passes in a loop of the shell: the clock
+        counts instructions, and those of the kernel's idle loop are emulated slowly."""
         if self.idle is None:
             return "true"
         return f"{{ {self.timed}; }} >/dev/null && {{ timeout {self.idle} sh -c 'while :; do :; done'; true; }}"
