@@ -54,8 +54,8 @@ class Transfer:
     size: int
     # How many connections it is spread over. They are read from only.
     connections: int = 1
-    # Where it is not None: the same has been carried out once before, and then no RPC for so many seconds.
-    idle: int | None = None
+    # Where it is not 0: the same has been carried out once before, and then no RPC for so many seconds.
+    idle: int = 0
 
     @property
     def writes(self) -> bool:
@@ -112,7 +112,7 @@ class Transfer:
     def rest(self) -> str:
         """What comes directly before the timed command. Time without RPCs passes in a loop of the shell: the clock
         counts instructions, and those of the kernel's idle loop are emulated slowly."""
-        if self.idle is None:
+        if not self.idle:
             return "true"
         return f"{{ {self.timed}; }} >/dev/null && {{ timeout {self.idle} sh -c 'while :; do :; done'; true; }}"
 
