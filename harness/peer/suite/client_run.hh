@@ -201,7 +201,8 @@ class Suite {
 
 	Payload callback(std::uint32_t xid, const Words &words, std::uint32_t slot = 0);
 
-	// reach read | write | immediate SEGMENT ok | fails: an RDMA operation of the case's own on memory that a Call offers, or did
+	// reach read | write | immediate SEGMENT ok | fails | unrefused: an RDMA operation of the case's own on memory that a Call
+	// offers, or did
 	void reach(const Words &words);
 
 	Transferred transfer(const std::string &operation, const Segment &segment);

@@ -366,7 +366,7 @@ void Run::reach(const Words &words)
 	const Transferred done =
 		is_read ? here.connection->read(segment, memory, 0, patience_.deadline()) :
 			  here.connection->write_and_confirm(memory, 0, segment.length, segment, patience_.deadline());
-	check_reach(done, words.at(2) == "ok");
+	check_reach(done, words.at(2));
 }
 
 void Run::transfer(const Transferred &done)

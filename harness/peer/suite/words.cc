@@ -204,9 +204,11 @@ void check_rpc_status(bool accepted, std::uint32_t status, const std::string &na
 							  came)});
 }
 
-void check_reach(const Transferred &done, bool should_work)
+void check_reach(const Transferred &done, const std::string &wanted)
 {
-	if (done.ok != should_work)
+	if (wanted != "ok" && wanted != "fails" && wanted != "unrefused")
+		throw ScriptError("an RDMA operation is 'ok', 'fails' or is 'unrefused', not '" + wanted + "'");
+	if (done.ok ? wanted == "fails" : wanted == "ok" || (wanted == "unrefused" && done.is_refused()))
 		throw Violation(done.ok ? "it worked" : "it failed: " + done.status);
 	if (done.inconclusive)
 		throw Violation("it was not refused, but failed at this end: " + done.status);

@@ -56,9 +56,11 @@ void check_private_data(ByteView received, const std::vector<Line> &lines, const
 void check_option(const Decoded &answer, const Header &sent, const Words &words, const Names &names);
 /// Whether a Reply's status is the one with that name: "prog-unavail"... Throws Violation, ScriptError.
 void check_rpc_status(bool accepted, std::uint32_t status, const std::string &name);
-/// An RDMA operation has worked, or else failed at the other end, which may do no more than end the connection. One that
-/// fails at this end does not show that memory is out of reach. Throws Violation.
-void check_reach(const Transferred &done, bool should_work);
+/// Whether an RDMA operation did what is wanted of it. "ok": it has worked. "fails": it has failed at the other end, which may
+/// do no more than end the connection; one that fails at this end does not show that memory is out of reach. "unrefused":
+/// the other end's device has carried it out, and the connection may have ended before it could say so. Throws Violation,
+/// ScriptError.
+void check_reach(const Transferred &done, const std::string &wanted);
 /// "time 2 of 5: ", in front of what came of a case that is run more than once.
 [[nodiscard]] std::string time_text(unsigned time, unsigned times);
 /// What a run of the case begins with: it has passed until something is wrong.

@@ -160,15 +160,20 @@ TEST(Reach, HasToBeAsExpected)
 	const Transferred refused{.ok = false, .status = "remote access error"};
 	const Transferred ended{.ok = false, .status = "the other end disconnected"};
 	const Transferred local{.ok = false, .status = "local protection error", .inconclusive = true};
-	EXPECT_NO_THROW(check_reach(done, true));
-	EXPECT_THROW(check_reach(done, false), Violation);
-	EXPECT_NO_THROW(check_reach(refused, false));
-	EXPECT_THROW(check_reach(refused, true), Violation);
+	EXPECT_NO_THROW(check_reach(done, "ok"));
+	EXPECT_THROW(check_reach(done, "fails"), Violation);
+	EXPECT_NO_THROW(check_reach(done, "unrefused"));
+	EXPECT_NO_THROW(check_reach(refused, "fails"));
+	EXPECT_THROW(check_reach(refused, "ok"), Violation);
+	EXPECT_THROW(check_reach(refused, "unrefused"), Violation);
 	// iWARP knows no other refusal.
-	EXPECT_NO_THROW(check_reach(ended, false));
-	EXPECT_THROW(check_reach(ended, true), Violation);
+	EXPECT_NO_THROW(check_reach(ended, "fails"));
+	EXPECT_THROW(check_reach(ended, "ok"), Violation);
+	EXPECT_NO_THROW(check_reach(ended, "unrefused"));
 	// That shows nothing of the memory.
-	EXPECT_THROW(check_reach(local, false), Violation);
+	EXPECT_THROW(check_reach(local, "fails"), Violation);
+	EXPECT_THROW(check_reach(local, "unrefused"), Violation);
+	EXPECT_THROW(check_reach(done, "works"), ScriptError);
 }
 
 TEST(WhatCame, IsDecodedOrAViolation)
