@@ -14,15 +14,18 @@ COMPLAINT = re.compile(
 
 # Under load soft-RoCE finds a queue pair by its number that is being freed, or puts a packet into the queue of one that
 # has been destroyed meanwhile. Who destroyed it is in the report, too, behind the stack of the access, and may be us.
-# Before, soft-RoCE warns that nobody has it.
 FREED = re.compile(r"BUG: KASAN: (slab-)?use-after-free in "
                    r"|WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:")
 FINDS_FREED = re.compile(r"^\s+(rxe_resp_queue_pkt|rxe_pool_get_index)\+\S+ \[rdma_rxe\]")
+# Before, soft-RoCE warns that nobody has it. Where the packet is for the same device, and the functions between make
+# tail calls, only the sender is in the stack.
+UNOWNED = re.compile(r"WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_task\.c:.*\brxe_sched_task\+")
+SENDER = re.compile(r"^\s+rxe_xmit_packet\+\S+ \[rdma_rxe\]")
 # It fails a work request without a status where a packet of an RDMA Read Response is out of sequence, and warns.
 NO_STATUS = re.compile(r"WARNING: .*\bdrivers/infiniband/sw/rxe/rxe_comp\.c:.*\brxe_completer\+")
 COMPLETER = re.compile(r"^\s+(rxe_completer|rxe_sender)\+\S+ \[rdma_rxe\]")
 # Each with the function of soft-RoCE's that is in the stack then.
-SOFT_ROCES = ((FREED, FINDS_FREED), (NO_STATUS, COMPLETER))
+SOFT_ROCES = ((FREED, FINDS_FREED), (UNOWNED, SENDER), (NO_STATUS, COMPLETER))
 # Two of the kernel's own functions may race, and no function of ours is in the report then.
 RACE = re.compile(r"BUG: KCSAN: data-race in ")
 ACCESS = re.compile(r" to 0x[0-9a-f]+ of \d+ bytes? by ")
