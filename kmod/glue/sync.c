@@ -43,15 +43,10 @@ void rpcordma_spin_init(struct spinlock *lock, enum rpcordma_lock kind)
 
 /* The same of works. */
 static const char *const work_names[RPCORDMA_WORKS] = {
-	[RPCORDMA_WORK_CONNECTION] = "Connection's work",
-	[RPCORDMA_WORK_CONNECTOR] = "Connector's work",
-	[RPCORDMA_WORK_ENDPOINT] = "Endpoint's work",
-	[RPCORDMA_WORK_DISCONNECTION] = "Disconnection's work",
-	[RPCORDMA_WORK_LISTENER] = "Listener's work",
-	[RPCORDMA_WORK_NEGOTIATOR] = "Negotiator's work",
-	[RPCORDMA_WORK_POSTINGS] = "Postings' work",
-	[RPCORDMA_WORK_QUEUES] = "Queues' work",
-	[RPCORDMA_WORK_REGISTRATION_POOL] = "RegistrationPool's work",
+	[RPCORDMA_WORK_CONNECTION] = "Connection's work", [RPCORDMA_WORK_CONNECTOR] = "Connector's work",
+	[RPCORDMA_WORK_ENDPOINT] = "Endpoint's work",	  [RPCORDMA_WORK_DISCONNECTION] = "Disconnection's work",
+	[RPCORDMA_WORK_LISTENER] = "Listener's work",	  [RPCORDMA_WORK_NEGOTIATOR] = "Negotiator's work",
+	[RPCORDMA_WORK_QUEUES] = "Queues' work",	  [RPCORDMA_WORK_REGISTRATION_POOL] = "RegistrationPool's work",
 };
 
 static struct lock_class_key work_keys[RPCORDMA_WORKS];

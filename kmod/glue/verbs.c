@@ -40,6 +40,8 @@ static int ready(struct rdma_cm_id *id, enum ib_qp_state state, const struct rdm
 	attributes.timeout = attributes.timeout ? min(attributes.timeout, most_timeout) : most_timeout;
 	attributes.retry_cnt = min(attributes.retry_cnt, wanted->retry_count);
 	attributes.rnr_retry = min(attributes.rnr_retry, wanted->rnr_retry_count);
+	/* Neither is needed. An alternate path would come with a timeout of the requester's choice. */
+	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
 	return ib_modify_qp(id->qp, &attributes, mask);
 }
 

@@ -224,13 +224,13 @@ bool Connection::look() noexcept
 {
 	const bool has_calls = calls_.backlog().trim();
 	const bool has_replies = replies_.trim();
-	const bool has_transfers = postings_.trim();
+	const bool has_transfers = postings_.look();
 	return has_calls || has_replies || has_transfers;
 }
 
 void Connection::room() noexcept
 {
-	postings_.completed();
+	postings_.room();
 	reverse_.room();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/postings.hh"
 
+#include <utility>
+
 #include "kernel/trace.hh"
 #include "server/connection.hh"
 
@@ -8,8 +10,7 @@ namespace rpcordma::server {
 
 namespace {
 
-/* The time between two looks, in jiffies, and how many without movement end the connection. */
-constexpr unsigned long look_interval = 5 * kernel::HZ;
+/* So many looks in a row at something that does not move end the connection. */
 constexpr std::uint32_t most_idle_looks = 3;
 
 /* Remembers what failed because of what the requester had offered. */
@@ -22,14 +23,6 @@ void remember_failure(const verbs::Posting &posting) noexcept
 }
 
 } // namespace
-
-Postings::Postings(Connection &connection) noexcept
-	: connection_(connection)
-{
-	rpcordma_delayed_work_init(looks_.get(), RPCORDMA_WORK_POSTINGS, [](work_struct *work) {
-		kernel::owner_of(&Postings::looks_, rpcordma_delayed_work_of(work))->look();
-	});
-}
 
 void Postings::begin() noexcept
 {
@@ -46,26 +39,12 @@ void Postings::done(verbs::Posting &posting) noexcept
 	transfers_.finish(posting.transfers);
 }
 
-void Postings::read(verbs::Posting &posting) noexcept
-{
-	reads_.add(1);
-	watch();
-	put(posting);
-}
-
-void Postings::was_read(verbs::Posting &posting) noexcept
-{
-	reads_.sub(1);
-	done(posting);
-}
-
 /* In place of a thread, the connection waits, for a limited time. */
 void Postings::posting_waits(wire::Xid xid) noexcept
 {
 	rpcordma_svc_count(RPCORDMA_SVC_SEND_WAITS);
 	connection_.tallies().waits.count("send queue");
 	rpcordma_trace_send_waits(connection_.peer(), static_cast<u32>(xid));
-	watch();
 }
 
 /* Calls of the reverse direction have given way, and Calls were left lying. */
@@ -85,28 +64,18 @@ void Postings::not_prepared() noexcept
 	connection_.endpoint().lose("memory", "for RDMA Reads or Writes");
 }
 
-/* Changes nothing where a look is to come already. */
-void Postings::watch() noexcept
+bool Postings::look() noexcept
 {
-	(void)rpcordma_queue_delayed_work(looks_.get(), look_interval);
-}
-
-/* One at a time. */
-void Postings::look() noexcept
-{
-	const bool has_moved = has_moved_.xchg(false);
-	const bool is_owed = is_crowded() || reads_.read() != 0;
-	idle_looks_ = is_owed && !has_moved ? idle_looks_ + 1 : 0;
-	if (idle_looks_ >= most_idle_looks)
+	const verbs::SendQueue::Progress progress = connection_.endpoint().sends().progress();
+	const bool is_owed = is_crowded() || progress.is_owed;
+	const bool has_moved = std::exchange(retired_, progress.retired) != progress.retired;
+	if (!is_owed)
+		idle_looks_ = 0;
+	else if (has_moved)
+		idle_looks_ = 1;
+	else if (++idle_looks_ >= most_idle_looks)
 		connection_.endpoint().lose("send queue", "nothing completes");
-	else if (is_owed)
-		watch();
-}
-
-void Postings::clear() noexcept
-{
-	cancel_delayed_work_sync(looks_.get());
-	outbox_.clear();
+	return transfers_.trim();
 }
 
 } // namespace rpcordma::server

@@ -2,7 +2,6 @@
 /* What a connection of the responder's has posted, or will post when there is room. */
 #pragma once
 
-#include "kernel/atomic.hh"
 #include "verbs/outbox.hh"
 #include "verbs/transfer.hh"
 
@@ -10,11 +9,14 @@ namespace rpcordma::server {
 
 class Connection;
 
-/* RDMA Reads, RDMA Writes and messages. The connection is given up where nothing of them completes for 15 seconds: a requester
- * that takes no Reply for so long, or answers no RDMA Read, has lost them. */
+/* RDMA Reads, RDMA Writes and messages. The connection is given up where nothing of them completes for 20 to 30 seconds: a
+ * requester that takes no Reply for so long, or answers no RDMA Read, has lost them. */
 class Postings final : private verbs::Outbox::Listener {
     public:
-	explicit Postings(Connection &connection) noexcept;
+	explicit Postings(Connection &connection) noexcept
+		: connection_(connection)
+	{
+	}
 	/* Before anything is posted. */
 	void begin() noexcept;
 
@@ -26,10 +28,6 @@ class Postings final : private verbs::Outbox::Listener {
 	}
 	/* Posts it when its turn has come and there is room. Process context; may sleep for memory. */
 	void put(verbs::Posting &posting) noexcept { outbox_.put(posting); }
-	/* The same with RDMA Reads: the requester owes their answers from now on. */
-	void read(verbs::Posting &posting) noexcept;
-	/* They have completed: in the place of done(). */
-	void was_read(verbs::Posting &posting) noexcept;
 	/* Whether something waits for room. */
 	[[nodiscard]] bool is_crowded() const noexcept { return outbox_.is_crowded(); }
 	/* Appends an RDMA Read or Write of a segment to `to`: see verbs::TransferPool::append(). Sleeps for memory. */
@@ -45,37 +43,27 @@ class Postings final : private verbs::Outbox::Listener {
 	void finish(verbs::Transfers &transfers) noexcept { transfers_.finish(transfers); }
 	/* There may be more room. Process context. */
 	void room() noexcept { outbox_.room(); }
-	/* The same, because something has completed. */
-	void completed() noexcept
-	{
-		has_moved_.set(true);
-		outbox_.room();
-	}
-	/* As verbs::TransferPool::trim(). */
-	bool trim() noexcept { return transfers_.trim(); }
+	/* Comes by every ten seconds as long as the connection is established. Gives it up where nothing completes, and frees what was
+	 * not needed since the last call. Process context.
+	 * Return: whether another call may free more. */
+	bool look() noexcept;
 	/* The end: nothing completes any more. */
-	void clear() noexcept;
+	void clear() noexcept { outbox_.clear(); }
 
     private:
 	void posting_waits(wire::Xid xid) noexcept override;
 	void outbox_is_empty() noexcept override;
 	void posted_in_part(const verbs::Posting &posting) noexcept override;
 	void not_prepared() noexcept override;
-	/* Something is left to the requester from now on. */
-	void watch() noexcept;
-	void look() noexcept;
 
 	Connection &connection_;
 	ib_qp *qp_ = nullptr;
 	u32 port_ = 0;
 	verbs::TransferPool transfers_;
 	verbs::Outbox outbox_{*this};
-	kernel::Opaque<delayed_work> looks_;
-	/* How many postings with RDMA Reads have not completed. Ordered against nothing. */
-	kernel::Atomic<std::uint32_t> reads_{0};
-	/* Whether something has completed since the last look. Ordered against nothing. */
-	kernel::Atomic<bool> has_moved_{false};
-	/* How many looks in a row have seen no movement. They alone use it. */
+	/* What had been done with at the last look, and how many in a row have seen something that does not move. Looks alone use
+	 * them. */
+	std::uint32_t retired_ = 0;
 	std::uint32_t idle_looks_ = 0;
 };
 

@@ -59,7 +59,7 @@ int Calls::pull(ServedCall &call, svc_rqst *rqst) noexcept
 	if (has_room)
 		pull->pages.take(rpcordma_svc_call_pages_to_take(rqst, pull->pages.missing(count)), count);
 	if (has_room && fill(*pull))
-		connection_.postings().read(*pull);
+		connection_.postings().put(*pull);
 	else
 		connection_.endpoint().lose("memory", "for RDMA Reads");
 	return 0;
@@ -103,7 +103,7 @@ bool Calls::fill(Pull &pull) noexcept
 
 void Calls::pulled(Pull &pull) noexcept
 {
-	connection_.postings().was_read(pull);
+	connection_.postings().done(pull);
 	connection_.postings().room();
 	/* The connection ends, and everything with it. */
 	if (connection_.endpoint().is_lost())

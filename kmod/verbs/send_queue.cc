@@ -152,6 +152,13 @@ bool SendQueue::trim() noexcept
 	return is_more;
 }
 
+SendQueue::Progress SendQueue::progress() noexcept
+{
+	kernel::Guard guard(lock_);
+	/* One that fails completes without having asked, and may be behind those that have. */
+	return {.is_owed = static_cast<std::int32_t>(signalled_ - retired_) > 0, .retired = retired_};
+}
+
 void SendQueue::begin_slow_start() noexcept
 {
 	kernel::Guard guard(lock_);

@@ -144,6 +144,15 @@ class SendQueue : public kernel::Heap {
 	/* Frees the buffers that have not been needed since the last call, but for idle_buffers. Process context.
 	 * Return: whether another call may free more. */
 	bool trim() noexcept RPCORDMA_EXCLUDES(lock_);
+	/* How far the device has come. */
+	struct Progress {
+		/* A work request that asks for a completion has not completed. */
+		bool is_owed;
+		/* Work requests that are done with, modulo 2^32. */
+		std::uint32_t retired;
+	};
+	/* Any context. */
+	[[nodiscard]] Progress progress() noexcept RPCORDMA_EXCLUDES(lock_);
 	/* Bytes of all buffers that there are. Any context. */
 	[[nodiscard]] std::uint64_t memory() const noexcept { return memory_.read(); }
 	/* From here on nothing is posted: for draining. */

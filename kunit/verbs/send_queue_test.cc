@@ -192,6 +192,39 @@ TEST(Send, OfTheLastFreeBuffer_IsSignalled)
 	EXPECT_EQ(live_objects.send_buffers.read(), 2);
 }
 
+TEST(Progress, IsOwedUntilWhatAsksForACompletionHasOne)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Sends sends(fake, 16);
+	ASSERT_TRUE(sends->prepare(8, kernel::GFP_KERNEL));
+	EXPECT_FALSE(sends->progress().is_owed);
+	/* Nobody hears of the first. */
+	ASSERT_TRUE(sends.send(pattern(8)));
+	EXPECT_FALSE(sends->progress().is_owed);
+	Watcher watcher;
+	ASSERT_TRUE(sends.send(pattern(8), {.watcher = &watcher.signal, .invalidate = std::nullopt}));
+	EXPECT_TRUE(sends->progress().is_owed);
+	EXPECT_EQ(sends->progress().retired, 0u);
+	fake.run();
+	EXPECT_EQ(watcher.heard, 1u);
+	EXPECT_FALSE(sends->progress().is_owed);
+	EXPECT_EQ(sends->progress().retired, 2u);
+}
+
+TEST(Progress, IsNotOwedByWhatFailedBehindAllThatAsked)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Sends sends(fake, 16);
+	ASSERT_TRUE(sends->prepare(8, kernel::GFP_KERNEL));
+	rpcordma_fake_fail_request(fake, 1, kernel::IB_WC_REM_OP_ERR);
+	ASSERT_TRUE(sends.send(pattern(8)));
+	fake.run();
+	EXPECT_GE(sends.failures, 1u);
+	EXPECT_FALSE(sends->progress().is_owed);
+}
+
 TEST(Send, Buffer_IsNotReusedBeforeItsCompletion)
 {
 	Fake fake;

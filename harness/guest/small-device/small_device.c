@@ -2,7 +2,7 @@
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
  * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing. It can
- * also find memory that a registration cannot cover, lose RDMA Reads and invalidations, and be slow to stop a queue pair.
+ * also find memory that a registration cannot cover, lose RDMA Reads, RDMA Writes and invalidations, and be slow to stop a queue pair.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
@@ -58,6 +58,10 @@ static unsigned int reads_lost;
 module_param(reads_lost, uint, 0644);
 MODULE_PARM_DESC(reads_lost, "so many chains of RDMA Reads, and what is posted behind them, are yet not to complete");
 
+static unsigned int writes_lost;
+module_param(writes_lost, uint, 0644);
+MODULE_PARM_DESC(writes_lost, "the same for RDMA Writes");
+
 static bool invalidations_lost;
 module_param(invalidations_lost, bool, 0644);
 MODULE_PARM_DESC(invalidations_lost, "local invalidations never complete");
@@ -69,7 +73,7 @@ MODULE_PARM_DESC(stop_seconds, "how long a queue pair takes to enter the error s
 static struct ib_device *limited;
 static struct ib_device_attr before;
 static struct ib_device_ops ops_before;
-/* The queue pair that has lost an RDMA Read last, until it is in error: work requests complete in their order. */
+/* The queue pair that has lost an RDMA Read or Write last, until it is in error: work requests complete in their order. */
 static struct ib_qp *stuck;
 /* Made since the module was loaded; who has some from before must not let go of them meanwhile. */
 static atomic_t registrations;
@@ -153,16 +157,22 @@ static int map_mr_sg(struct ib_mr *mr, struct scatterlist *list, int entries, un
 	return covered - 1;
 }
 
+static void lose(struct ib_qp *qp, const struct ib_send_wr *request, enum ib_wr_opcode opcode, unsigned int *left)
+{
+	if (*left && request->opcode == opcode) {
+		(*left)--;
+		WRITE_ONCE(stuck, qp);
+	}
+}
+
 static int post_send(struct ib_qp *qp, const struct ib_send_wr *request, const struct ib_send_wr **bad)
 {
 	if (no_registrations && request->opcode == IB_WR_SEND_WITH_INV)
 		return refuse(-EINVAL);
 	if (invalidations_lost && request->opcode == IB_WR_LOCAL_INV)
 		return 0;
-	if (reads_lost && request->opcode == IB_WR_RDMA_READ) {
-		reads_lost--;
-		WRITE_ONCE(stuck, qp);
-	}
+	lose(qp, request, IB_WR_RDMA_READ, &reads_lost);
+	lose(qp, request, IB_WR_RDMA_WRITE, &writes_lost);
 	return READ_ONCE(stuck) == qp ? 0 : ops_before.post_send(qp, request, bad);
 }
 
