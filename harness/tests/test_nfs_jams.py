@@ -189,7 +189,7 @@ def test_rdma_reads_that_never_complete_cost_their_connection(pair: Pair, versio
 
 @pytest.mark.versions("4.2")
 def test_a_reply_that_is_never_taken_costs_its_connection(pair: Pair, version: str) -> None:
-    """The device loses it, with its RDMA Writes: nothing else waits, and the server gives up the connection all the same."""
+    """The device loses it, with its RDMA Writes. Nothing waits behind it, and the server gives the connection up."""
     with small_device(pair.server), mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
         pair.server.run("head -c 1M /dev/urandom >/srv/nfs/tmpfs/lost")
         pair.client.run("ls /mnt/lost")
