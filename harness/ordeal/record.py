@@ -39,6 +39,8 @@ class Happened:
     # How long after its end the load had gone on, and the longest time from its begin to then without progress.
     recovery: float
     stall: float
+    # Calls a second from the end of the one before to then, whatever happened.
+    calls: float
 
 
 @dataclass
@@ -81,6 +83,7 @@ class Record:
                 "faults": {name: [len(stalls), counts[name], round(max(stalls), 1)]
                            for name, stalls in sorted(kinds.items())},
                 "revived": self.revived, "orphans": self.orphans, **self.work, "throughput": self.throughput,
+                "calls": [fault.calls for fault in self.faults],
                 "memory": [[client, server] for _, client, server in self.memory]}
 
     def write(self, directory: Path = RECORDS) -> Path:
@@ -138,15 +141,17 @@ def described(line: Line) -> str:
                 line.get("flavour", STOCK))
     client, server = zip(*line["memory"]) if line["memory"] else ((), ())
     rates = " to ".join(f"{rate['calls']:.0f}" for rate in line["throughput"])
+    # The first runs do not have it.
+    meanwhile = f", with the faults {plot(line['calls'], 'calls')}" if line.get("calls") else ""
     return (f"{line['time']} {line['commit']} seed {line['seed']}, {line['minutes']} minutes: {line['outcome']}\n"
-            f"    {cell}; calls a second {rates or 'not measured'}\n"
-            f"    memory of the client {plot(client)}, of the server {plot(server)}")
+            f"    {cell}; calls a second {rates or 'not measured'}{meanwhile}\n"
+            f"    memory of the client {plot(client, 'MiB')}, of the server {plot(server, 'MiB')}")
 
 
-def plot(numbers: Sequence[float]) -> str:
+def plot(numbers: Sequence[float], unit: str) -> str:
     """Numbers as a line of bars, with the least and the most."""
     if not numbers:
         return "not measured"
     least, most = min(numbers), max(numbers)
     bars = "".join(BARS[int((number - least) * (len(BARS) - 1) / (most - least or 1))] for number in numbers)
-    return f"{bars} {least:.0f} to {most:.0f} MiB"
+    return f"{bars} {least:.0f} to {most:.0f} {unit}"

@@ -78,6 +78,8 @@ class Run:
         self.pair = pair
         self.record = record
         self.say = say
+        # When the client had sent how many Calls.
+        self._sent = (0.0, 0)
 
     def endure(self, seconds: float, kinds: Sequence[str], least: int = 1) -> None:
         """Does all of it, with as many faults as there is time for, but at least so many; the record has the outcome.
@@ -105,16 +107,17 @@ class Run:
                 load = Load(pair.client, mount.path, self.record.seed, cell.nfs)
                 load.wait_until_on(0.0, BEGIN_SECONDS)
                 self.record.throughput.append(self._throughput(mount))
+                self._calls_since_last(mount)
                 for fault in faults(self.record.seed, kinds):
                     if time.monotonic() > end and fault.number > least:
                         break
-                    self._do(fault, load)
+                    self._do(fault, load, mount)
                 self.record.throughput.append(self._throughput_at_last(mount))
                 self._finish(load, mount)
                 self._orphans_end()
             self._nothing_is_left(idle)
 
-    def _do(self, fault: Fault, load: Load) -> None:
+    def _do(self, fault: Fault, load: Load, mount: Mount) -> None:
         """One fault, and the load that has to go on after it."""
         one = KINDS[fault.kind]
         self.say(f"fault {fault.number}: {fault.kind}")
@@ -131,7 +134,8 @@ class Run:
             raise LabError(f"fault {fault.number} ({fault.kind}): {error}") from error
         recovery = load.recovery(end)
         happened = Happened(fault.number, fault.kind, done.what, done.count, begin, round(end - begin, 2),
-                            round(recovery, 2), round(load.stall(begin, end + recovery), 2))
+                            round(recovery, 2), round(load.stall(begin, end + recovery), 2),
+                            self._calls_since_last(mount))
         self.record.faults.append(happened)
         self._look_at_memory()
         self.say(f"fault {fault.number}: {done.what}; the load went on after {recovery:.1f} s, longest stall "
@@ -218,6 +222,12 @@ class Run:
         figures = {"calls": round(calls / seconds, 1), "mebibytes": round(octets / seconds / (1 << 20), 2)}
         self.say(f"{figures['calls']} calls and {figures['mebibytes']} MiB a second")
         return figures
+
+    def _calls_since_last(self, mount: Mount) -> float:
+        """How many calls there were in a second since this was asked last."""
+        before, self._sent = self._sent, (uptime(self.pair.client), mount.stats().total("sends"))
+        seconds, calls = (after - earlier for earlier, after in zip(before, self._sent))
+        return round(calls / seconds, 1)
 
     def _look_at_memory(self) -> None:
         client, server = self.pair.client, self.pair.server

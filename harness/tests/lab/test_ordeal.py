@@ -210,7 +210,7 @@ def test_the_limit_is_longer_where_rounds_take_long(slowness: int) -> None:
     load.workers = [worker("".join(f"round 1 at {at:.2f}\n" for at in lines), name) for name, lines in times.items()]
     record = a_record(1)
     # What follows it, until the load went on, counts as little.
-    record.faults = [Happened(1, "blackout", "dark", 1, 18.0, 1.0, 2.5, 7.0)]
+    record.faults = [Happened(1, "blackout", "dark", 1, 18.0, 1.0, 2.5, 7.0, 80.0)]
     assert a_run(record, slowness)._pace(load) == ENOUGH * 9.0 / slowness
     record.faults = []
     assert a_run(record)._pace(load) == ENOUGH * 59.0
@@ -236,9 +236,9 @@ def test_a_throughput_that_is_low_for_a_while_is_measured_again(monkeypatch: pyt
 def a_record(seed: int, outcome: str = records.PASSED, minutes: float = 8.0) -> Record:
     """A run with three faults."""
     return Record(seed, CELL, "abc", "2026-01-02 03:04:05", minutes, outcome, faults=[
-        Happened(1, "blackout", "dark", 1, 100.0, 5.0, 2.0, 7.0),
-        Happened(2, "client-disconnect", "3 disconnects", 3, 110.0, 5.0, 2.0, 1.0),
-        Happened(3, "client-disconnect", "4 disconnects", 4, 120.0, 5.0, 2.0, 1.5)],
+        Happened(1, "blackout", "dark", 1, 100.0, 5.0, 2.0, 7.0, 80.0),
+        Happened(2, "client-disconnect", "3 disconnects", 3, 110.0, 5.0, 2.0, 1.0, 100.0),
+        Happened(3, "client-disconnect", "4 disconnects", 4, 120.0, 5.0, 2.0, 1.5, 90.0)],
         work={"steps": 100, "replayed": 1, "rounds": 9}, throughput=[{"calls": 100.0, "mebibytes": 1.0}] * 2,
         memory=[(90, 500, 600)])
 
@@ -288,8 +288,26 @@ def test_a_record_of_its_own_has_everything(tmp_path: Path) -> None:
 
 def test_memory_is_shown_as_bars() -> None:
     """From the least to the most."""
-    assert records.plot([100, 200, 150]) == "▁█▄ 100 to 200 MiB"
-    assert records.plot([7, 7]) == "▁▁ 7 to 7 MiB"
+    assert records.plot([100, 200, 150], "MiB") == "▁█▄ 100 to 200 MiB"
+    assert records.plot([7, 7], "MiB") == "▁▁ 7 to 7 MiB"
+
+
+def test_calls_are_shown_with_each_fault() -> None:
+    """But not for runs that were logged before they were counted."""
+    line = a_record(1).line()
+    assert "calls a second 100 to 100, with the faults ▁█▄ 80 to 100 calls\n" in records.described(line)
+    del line["calls"]
+    assert "calls a second 100 to 100\n" in records.described(line)
+
+
+def test_calls_are_those_since_the_fault_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a second of the client's."""
+    times, sent = iter((100.0, 110.0, 130.0)), iter((1000, 1500, 1600))
+    monkeypatch.setattr("ordeal.run.uptime", lambda guest: next(times))
+    mount = SimpleNamespace(stats=lambda: SimpleNamespace(total=lambda name: next(sent)))
+    run = a_run(a_record(1))
+    found = [run._calls_since_last(mount) for _ in range(3)]  # type: ignore[arg-type]
+    assert found == [10.0, 50.0, 5.0]
 
 
 def test_a_run_that_is_resumed_goes_on_behind_what_passed() -> None:
