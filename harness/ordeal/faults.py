@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from expectations import eventually
 from lab.changed_messages import PEERS, Changed, send_to_client, send_to_server
-from lab.conformance import hostile_case_names
+from lab.conformance import PATIENCE as PATIENCE_OF_CASES, hostile_case_names
 from lab.errors import CommandFailed, LabError
 from lab.fault_injection import failing_function
 from lab.guest import Guest
@@ -333,6 +333,7 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
     cases = draw.sample(hostile_case_names(), HOSTILE_AT_A_TIME)
     only = [word for name in cases for word in ("--only", name)]
     ran = Peer(pair.client).run("conform", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", *only,
+                                "--patience", str(PATIENCE_OF_CASES * pair.client.slowness),
                                 timeout=PATIENCE, check=False)
     # 1: a case has failed, which may be because the machines are busy.
     if ran.status not in (0, 1):

@@ -4,6 +4,7 @@
 import importlib.util
 import json
 import os
+import random
 import re
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from lab.conformance import PATIENCE
 from lab.errors import LabError
 from lab.paths import CHECKOUT, GUEST_SCRIPTS
 from ordeal import record as records
@@ -298,6 +300,18 @@ def test_calls_are_shown_with_each_fault() -> None:
     assert "calls a second 100 to 100, with the faults ▁█▄ 80 to 100 calls\n" in records.described(line)
     del line["calls"]
     assert "calls a second 100 to 100\n" in records.described(line)
+
+
+@pytest.mark.parametrize("slowness", [1, 5])
+def test_a_hostile_peer_has_patience_with_a_slow_kernel(monkeypatch: pytest.MonkeyPatch, slowness: int) -> None:
+    """As much as in the conformance suite; what it may take in all is the guest's to know."""
+    commands = []
+    monkeypatch.setattr("ordeal.faults.Peer", lambda guest: SimpleNamespace(
+        run=lambda *words, **how: commands.append(words) or SimpleNamespace(status=0)))
+    pair = SimpleNamespace(client=SimpleNamespace(slowness=slowness), SERVER_ADDRESS="10.9.0.1")
+    KINDS["hostile-peer"].act(pair, random.Random(1))  # type: ignore[arg-type]
+    (words,) = commands
+    assert words[words.index("--patience") + 1] == str(PATIENCE * slowness)
 
 
 def test_calls_are_those_since_the_fault_before(monkeypatch: pytest.MonkeyPatch) -> None:
