@@ -66,14 +66,20 @@ def test_a_server_that_does_not_listen_yet_is_asked_every_five_seconds(pair: Pai
 
 
 @pytest.mark.versions("3")
-def test_a_connection_ends_where_its_device_lacks_memory_to_stop_it(pair: Pair, version: str) -> None:
+@pytest.mark.parametrize(("times", "every"), [
+    pytest.param(NO_STOP, 1, id="for-a-while"),
+    # Other commands work meanwhile, before and behind.
+    pytest.param(2, 2, id="now-and-then"),
+])
+def test_a_connection_ends_where_its_device_lacks_memory_to_stop_it(pair: Pair, version: str, times: int,
+                                                                    every: int) -> None:
     """Nothing is taken back before the device has stopped, when there is memory again. Then the server is told."""
     with mounted(pair, version):
         pair.client.run("head -c 1M /dev/urandom >/mnt/file && sync /mnt/file")
-        with failing_function(pair.client, "rxe_modify_qp", -errno.ENOMEM, NO_STOP) as failed:
+        with failing_function(pair.client, "rxe_modify_qp", -errno.ENOMEM, times, every) as failed:
             pair.client.run(f"echo {pair.SERVER_ADDRESS} | tee {TRANSPORTS}/dstaddr")
             pair.client.run("echo 3 >/proc/sys/vm/drop_caches && cat /mnt/file >/dev/null && rm /mnt/file")
-            assert failed() == NO_STOP
+            assert failed() == times
         eventually(pair.server, "test $(rdma resource show qp | grep -c 'type RC') -eq 1", 60)
 
 

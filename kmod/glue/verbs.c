@@ -16,14 +16,63 @@ u64 rpcordma_map(struct ib_device *device, void *memory, size_t size, unsigned i
 	return address;
 }
 
+/* The work request behind all others of a queue. */
+struct last {
+	struct ib_cqe cqe;
+	struct completion done;
+};
+
+static void last_is_done(struct ib_cq *cq, struct ib_wc *completion)
+{
+	complete(&container_of(completion->wr_cqe, struct last, cqe)->done);
+}
+
+static struct ib_cqe *begin(struct last *last)
+{
+	last->cqe.done = last_is_done;
+	init_completion(&last->done);
+	return &last->cqe;
+}
+
+/* A queue that takes nothing any more, not even this, is given up. */
+static void wait_for(struct last *last, int error)
+{
+	if (!WARN_ONCE(error, "rpcordma: a queue cannot be drained: %d\n", error))
+		wait_for_completion(&last->done);
+}
+
+static void drain_sends(struct ib_qp *qp)
+{
+	struct last last;
+	struct ib_rdma_wr request = { .wr = { .wr_cqe = begin(&last), .opcode = IB_WR_RDMA_WRITE } };
+
+	wait_for(&last, ib_post_send(qp, &request.wr, NULL));
+}
+
+static void drain_receives(struct ib_qp *qp)
+{
+	struct last last;
+	struct ib_recv_wr request = { .wr_cqe = begin(&last) };
+
+	wait_for(&last, ib_post_recv(qp, &request, NULL));
+}
+
 void rpcordma_drain(struct ib_qp *qp)
 {
 	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
 
-	/* ib_drain_qp() does this too, but where it fails it returns at once, as if nothing were posted any more. */
 	while (ib_modify_qp(qp, &error, IB_QP_STATE) == -ENOMEM)
 		msleep(DRAIN_AGAIN_MS);
-	ib_drain_qp(qp);
+	/*
+	 * ib_drain_qp() changes the state again for each queue, and where that fails it returns at once, as if
+	 * nothing were posted any more. Devices that drain in a way of their own leave no choice.
+	 */
+	if (qp->device->ops.drain_sq || qp->device->ops.drain_rq) {
+		ib_drain_qp(qp);
+		return;
+	}
+	drain_sends(qp);
+	drain_receives(qp);
 }
 
 static int ready(struct rdma_cm_id *id, enum ib_qp_state state, const struct rdma_conn_param *wanted, u8 most_timeout)
