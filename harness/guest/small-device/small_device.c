@@ -2,7 +2,8 @@
 /*
  * Makes an RDMA device say that it can do less than it can, for as long as the module is loaded: connections made
  * meanwhile have to do with that. Who asks for more is refused, and counted. Parameters left at 0 change nothing. It can
- * also find memory that a registration cannot cover, lose RDMA Reads, RDMA Writes and invalidations, and be slow to stop a queue pair.
+ * also find memory that a registration cannot cover, lose RDMA Reads, RDMA Writes and invalidations, and be slow to stop
+ * a queue pair.
  */
 #include <linux/atomic.h>
 #include <linux/delay.h>
