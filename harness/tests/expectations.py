@@ -103,6 +103,6 @@ def connections(guest: Guest) -> int:
 
 
 def eventually(guest: Guest, condition: str, timeout: int) -> None:
-    """Waits until a shell command succeeds, for what cannot be waited for, only looked at."""
-    guest.run(f"timeout {timeout} sh -c {shlex.quote(f'until {condition}; do sleep 0.1; done')}",
+    """Waits until a shell command succeeds, for what cannot be waited for, only looked at. A slow kernel has longer."""
+    guest.run(f"timeout {timeout * guest.slowness} sh -c {shlex.quote(f'until {condition}; do sleep 0.1; done')}",
               timeout + 30)
