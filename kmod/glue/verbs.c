@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Verbs of several steps. */
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
