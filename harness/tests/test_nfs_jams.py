@@ -170,39 +170,40 @@ def test_a_client_that_connects_without_end_waits_alone(pair: Pair, version: str
         assert not re.search(rf"peer={re.escape(pair.SERVER_ADDRESS)}:\d+ reason='{TOO_MANY}", pair.server.read(TRACE))
 
 
+@contextmanager
+def one_is_lost(pair: Pair, lost: str) -> Iterator[None]:
+    """The server's device loses one in this block, in which the client moves 1 MiB between /tmp/lost and /mnt/lost: the
+    server gives up the connection, and the client asks again."""
+    with traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+        pair.server.run(f"echo 1 >{lost}")
+        begin = time.monotonic()
+        yield
+        seconds = time.monotonic() - begin
+        assert pair.server.read(lost) == "0\n"
+        assert "nothing completes" in pair.server.read(TRACE)
+    print(f"moving it took {seconds:.1f} s")
+    assert seconds < SECONDS_OF_PATIENCE
+    assert pair.client.output("cksum </tmp/lost") == pair.server.output("cksum </srv/nfs/tmpfs/lost")
+    pair.client.run("rm /mnt/lost /tmp/lost")
+
+
 @pytest.mark.versions("4.2")
 def test_rdma_reads_that_never_complete_cost_their_connection(pair: Pair, version: str) -> None:
-    """The device loses those of one WRITE: the server gives up the connection, and the WRITE comes again."""
-    with small_device(pair.server), mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+    """Those of one WRITE, which comes again."""
+    with small_device(pair.server), mounted(pair, version):
         pair.client.run("head -c 1M /dev/urandom >/tmp/lost && touch /mnt/lost")
-        pair.server.run(f"echo 1 >{READS_LOST}")
-        begin = time.monotonic()
-        pair.client.run("dd if=/tmp/lost of=/mnt/lost bs=1M oflag=direct", timeout=120)
-        seconds = time.monotonic() - begin
-        assert pair.server.read(READS_LOST) == "0\n"
-        assert "nothing completes" in pair.server.read(TRACE)
-        print(f"the WRITE took {seconds:.1f} s")
-        assert seconds < SECONDS_OF_PATIENCE
-        assert pair.client.output("cksum </tmp/lost") == pair.server.output("cksum </srv/nfs/tmpfs/lost")
-        pair.client.run("rm /mnt/lost /tmp/lost")
+        with one_is_lost(pair, READS_LOST):
+            pair.client.run("dd if=/tmp/lost of=/mnt/lost bs=1M oflag=direct", timeout=120)
 
 
 @pytest.mark.versions("4.2")
 def test_a_reply_that_is_never_taken_costs_its_connection(pair: Pair, version: str) -> None:
-    """The device loses it, with its RDMA Writes. Nothing waits behind it, and the server gives the connection up."""
-    with small_device(pair.server), mounted(pair, version), traced(pair.server, events="rpcordma/rpcordma_disconnect"):
+    """That of one READ, with its RDMA Writes. Nothing waits behind it."""
+    with small_device(pair.server), mounted(pair, version):
         pair.server.run("head -c 1M /dev/urandom >/srv/nfs/tmpfs/lost")
         pair.client.run("ls /mnt/lost")
-        pair.server.run(f"echo 1 >{WRITES_LOST}")
-        begin = time.monotonic()
-        pair.client.run("dd if=/mnt/lost of=/tmp/lost bs=1M iflag=direct", timeout=120)
-        seconds = time.monotonic() - begin
-        assert pair.server.read(WRITES_LOST) == "0\n"
-        assert "nothing completes" in pair.server.read(TRACE)
-        print(f"the READ took {seconds:.1f} s")
-        assert seconds < SECONDS_OF_PATIENCE
-        assert pair.client.output("cksum </tmp/lost") == pair.server.output("cksum </srv/nfs/tmpfs/lost")
-        pair.client.run("rm /mnt/lost /tmp/lost")
+        with one_is_lost(pair, WRITES_LOST):
+            pair.client.run("dd if=/mnt/lost of=/tmp/lost bs=1M iflag=direct", timeout=120)
 
 
 def times_beside_lost_reads(pair: Pair) -> Times:

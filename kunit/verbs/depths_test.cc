@@ -190,7 +190,7 @@ template <typename Check> void for_each_length(Check check)
 		}
 }
 
-/* With what ib_drain_qp() posts. */
+/* With what rpcordma_drain() posts. */
 bool fits(const DeviceLimits &device, const verbs::Depths &depths)
 {
 	return depths.send + 1 <= device.requests && depths.receive + 1 <= device.requests &&

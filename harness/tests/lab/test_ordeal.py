@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from expectations import eventually
 from lab.conformance import PATIENCE
 from lab.errors import LabError
 from lab.paths import CHECKOUT, GUEST_SCRIPTS
@@ -312,6 +313,15 @@ def test_a_hostile_peer_has_patience_with_a_slow_kernel(monkeypatch: pytest.Monk
     KINDS["hostile-peer"].act(pair, random.Random(1))  # type: ignore[arg-type]
     (words,) = commands
     assert words[words.index("--patience") + 1] == str(PATIENCE * slowness)
+
+
+def test_what_is_looked_for_has_longer_with_a_slow_kernel() -> None:
+    """In the guest too, where the command itself has an end."""
+    ran = []
+    guest = SimpleNamespace(slowness=5, run=lambda command, timeout: ran.append((command, timeout)))
+    eventually(guest, "test -e /file", 180)  # type: ignore[arg-type]
+    # The guest's own commands have five times as long anyway.
+    assert ran == [("timeout 900 sh -c 'until test -e /file; do sleep 0.1; done'", 210)]
 
 
 def test_calls_are_those_since_the_fault_before(monkeypatch: pytest.MonkeyPatch) -> None:
