@@ -13,6 +13,7 @@ second time there is nothing to remove, or there is something already. That is n
 What is there afterwards must be right all the same.
 """
 
+import errno
 import fcntl
 import mmap
 import os
@@ -25,6 +26,9 @@ from pathlib import Path
 
 MOST_FILES = 40
 MOST_DIRECTORIES = 6
+# Names come again when they are free: an operation that is carried out late would meet another file of that name.
+FILE_NAMES = [f"f{number}" for number in range(2 * MOST_FILES)]
+DIRECTORY_NAMES = [f"d{number}" for number in range(2 * MOST_DIRECTORIES)]
 # The most bytes that a file has, and what a single write has, small ones more often.
 LONGEST = 1 << 20
 LENGTHS = (1, 37, 511, 4096, 4097, 16384, 65536, 200000)
@@ -112,7 +116,9 @@ class Model:
 
     def new_name(self) -> str:
         """A name that nothing has yet, in some directory."""
-        return f"{self.draw.choice(sorted(self.directories))}/f{self.steps}"
+        directory = self.draw.choice(sorted(self.directories))
+        names = [f"{directory}/{name}" for name in FILE_NAMES]
+        return self.draw.choice([name for name in names if name not in self.files])
 
     def some_bytes(self) -> bytes:
         """Something to write."""
@@ -157,7 +163,7 @@ class Model:
 
     def make_directory(self) -> None:
         """A new directory in the top one."""
-        name = f"d{self.steps}"
+        name = self.draw.choice([name for name in DIRECTORY_NAMES if name not in self.directories])
         self.note(f"mkdir {name}")
         self.once(lambda: os.mkdir(self.top / name), FileExistsError)
         self.directories.add(name)
@@ -169,8 +175,10 @@ class Model:
         if any(file.startswith(f"{name}/") for file in self.files):
             try:
                 os.rmdir(self.top / name)
-            except OSError:
-                return
+            except OSError as error:
+                if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+                    return
+                raise
             raise Wrong(f"{name} was removed with files in it")
         self.once(lambda: os.rmdir(self.top / name), FileNotFoundError)
         self.directories.remove(name)
@@ -179,8 +187,8 @@ class Model:
         """Every name that must be there, and no other."""
         self.note("list")
         there = {os.path.normpath(os.path.relpath(os.path.join(where, name), self.top))
-                 for where, _, names in os.walk(self.top) for name in names}
-        expected = {os.path.normpath(name) for name in self.files}
+                 for where, directories, files in os.walk(self.top) for name in directories + files}
+        expected = {os.path.normpath(name) for name in {*self.files, *self.directories} - {"."}}
         # A file that is removed while it is open has such a name until it is closed.
         different = {name for name in there ^ expected if ".nfs" not in name}
         if different:

@@ -10,7 +10,8 @@ COMPLAINT = re.compile(
     r"\bBUG:|\bWARNING:|\bOops\b|INFO: task |blocked for more than|general protection"
     r"|possible circular locking|possible recursive locking|inconsistent lock state"
     r"|KASAN:|KCSAN:|UBSAN:|refcount_t:|list_(add|del) corruption|kernel BUG at|Kernel panic"
-    r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma")
+    r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma"
+    r"|rcu: INFO: .*stall|INFO: trying to register non-static key|^\(lab: records were lost")
 
 # Under load soft-RoCE finds a queue pair by its number that is being freed, or puts a packet into the queue of one that
 # has been destroyed meanwhile. Who destroyed it is in the report, too, behind the stack of the access, and may be us.

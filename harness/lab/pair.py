@@ -52,6 +52,12 @@ class Pair(Machines):
         return self.server, self.client
 
     @property
+    def ours(self) -> tuple[Guest, ...]:
+        """Those of them that have our module."""
+        modules = zip(self.guests, (self.server_module, self.client_module))
+        return tuple(guest for guest, module in modules if module == MODULES[OURS])
+
+    @property
     def client_module(self) -> str:
         """The name of the module that must carry the client's mounts."""
         return MODULES[self.client_transport]

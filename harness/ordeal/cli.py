@@ -11,14 +11,15 @@ from pathlib import Path
 from lab import Kernel, Pair
 from lab.errors import LabError
 from lab.module import build_module
-from lab.nfs import OURS
+from lab.nfs import OURS, STOCK as IN_TREE
 from lab.paths import LOGS
 from lab.peer import build_peer
 from ordeal import record as records
 from ordeal import recorder
 from ordeal.faults import KINDS, listed
-from ordeal.run import Run, blocked_tasks, new_record, possible_kinds
-from ordeal.schedule import EXPORTS, FLAVOURS, KERNELS, NFS_VERSIONS, PROTOCOLS, STOCK, TMPFS, Cell
+from ordeal.run import FAILURES, Run, blocked_tasks, new_record, possible_kinds
+from ordeal.schedule import (BOTH, ENDS, EXPORTS, FLAVOURS, KERNELS, NFS_VERSIONS, PROTOCOLS, SECURITIES, STOCK, TMPFS,
+                             Cell)
 
 # A run is short enough that what has been done is in the log before anything can be lost.
 RUN_MINUTES = 8.0
@@ -26,8 +27,9 @@ PASSED, FAILED, COULD_NOT = 0, 1, 2
 LAST_FAULTS = 5
 EPILOG = """
 Each run has a seed: the first that of --seed, each further one the next number. The seed chooses kernels, NFS version
-and version of RPC-over-RDMA, the load, and the faults in their order. Two guests are booted for a run. A run that has
-ended adds a line to Documentation/ordeal/log.jsonl, and leaves all that is known of it in build/ordeal.
+and version of RPC-over-RDMA, Kerberos, whether one end has the kernel's own module, the load, and the faults in their
+order. Two guests are booted for a run. A run that has ended adds a line to Documentation/ordeal/log.jsonl, and leaves
+all that is known of it in build/ordeal.
 
 Exit status: 0 when all runs passed, 1 when one failed (it is the last then), 2 when a run could not begin.
 """
@@ -54,6 +56,8 @@ def arguments_of(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--flavour", choices=FLAVOURS, default=STOCK,
                         help="Debian's kernels (stock), or test kernels that scripts/test-kernel has built of their "
                         "sources, which are slow: with KASAN, lockdep, kmemleak and others (debug), or KCSAN (kcsan)")
+    parser.add_argument("--ours", choices=ENDS, help="where our module is; another end has the kernel's own")
+    parser.add_argument("--security", choices=SECURITIES, help="sec= of the mount (not with NFS 4.0: it is sys then)")
     parser.add_argument("--faults", type=kinds_of, default=[], metavar="KIND,...", help="only these: see --list")
     parser.add_argument("--no-log", action="store_true", help="adds no line to the log in Documentation/ordeal")
     parser.add_argument("--list", action="store_true", help="the kinds of faults, and how soon the load must go on")
@@ -90,11 +94,11 @@ def main(words: Sequence[str] | None = None) -> int:
 def do_runs(arguments: argparse.Namespace) -> int:
     """One run after the other, until the time is over or one fails."""
     seed, left = begin_of(arguments, records.read())
-    commit = records.commit_under_test()
     done = 0
     while left > 0:
         cell = Cell.of(seed, **{name: getattr(arguments, name) for name in vars(Cell.of(seed))})
-        record = new_record(seed, cell, commit)
+        record = new_record(seed, cell, records.commit_under_test())
+        record.kinds = arguments.faults
         do_run(record, min(left, arguments.run_minutes), arguments)
         if not record.passed:
             return FAILED
@@ -113,7 +117,8 @@ def begin_of(arguments: argparse.Namespace, lines: Sequence[records.Line]) -> tu
     if not arguments.resume:
         return arguments.seed, minutes
     known = {line["seed"]: line["minutes"] for line in lines
-             if line["outcome"] == records.PASSED and line["seed"] >= arguments.seed}
+             if line["outcome"] == records.PASSED and line["seed"] >= arguments.seed
+             and Cell.logged(line).flavour == arguments.flavour and line.get("kinds", []) == arguments.faults}
     seed = arguments.seed
     while seed in known:
         minutes -= known[seed]
@@ -147,10 +152,11 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
     for kernel in {server, client}:
         build_module(kernel)
     build_peer()
-    with Pair(server, client, logs, OURS, OURS) as pair:
+    transports = [OURS if record.cell.ours in (BOTH, end) else IN_TREE for end in ("client", "server")]
+    with Pair(server, client, logs, *transports) as pair:
         try:
             Run(pair, record, say).endure(minutes * 60, kinds)
-        except (LabError, AssertionError):
+        except FAILURES:
             recorder.save(pair, logs)
             tell_failure(record, logs, blocked_tasks(pair), arguments)
     say(f"{record.outcome.splitlines()[0]}; all of it in {record.write()}")

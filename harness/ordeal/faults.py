@@ -11,7 +11,7 @@ from expectations import eventually
 from lab.changed_messages import PEERS, Changed, send_to_client, send_to_server
 from lab.conformance import PATIENCE as PATIENCE_OF_CASES, hostile_case_names
 from lab.errors import CommandFailed, LabError
-from lab.fault_injection import failing_function
+from lab.fault_injection import ALLOCATIONS, failing_allocations, failing_connections, failing_function
 from lab.guest import Guest
 from lab.module import guest_module
 from lab.nfs import PORT, Mount, script
@@ -25,7 +25,7 @@ PATIENCE = 180
 SECONDS_TO_FILL = 600
 # A fault is so many disconnects, one after the other: the figures are thousands.
 DISCONNECTS = (5, 40)
-# What disconnect.py may take for one disconnect, and any client to connect anew.
+# What disconnect.py may take for one disconnect, and any client to connect anew. The load has less: see Kind.
 DISCONNECT_SECONDS = 120
 # How many connections a guest has made to servers, over RDMA.
 CONNECTS = "awk '$1 == \"xprt:\" && $2 == \"rdma\" { made += $5 } END { print made + 0 }' /proc/self/mountstats"
@@ -43,6 +43,14 @@ OUT_OF_MEMORY = -12
 # So many failures may be so many attempts to connect. A client of NFS 3 waits 5, 10, 20, 40 and then 60 seconds between
 # them.
 FAILURES = (1, 5)
+# Of what the test kernel injects itself, in bursts.
+LEAST_INJECTED = 5
+BURSTS = 30
+SUNRPC_PERCENT = 1
+BURST_SECONDS = 2
+# So many MiB a process fills, and the file has that it swaps to; it may have less memory.
+SWAPPING, SWAP_FILE = 56, 88
+SWAPPING_MAY_HAVE = "48M"
 # Left to a guest whose memory is filled, in MiB.
 SPARED = 48
 KILLED_BY_THE_KERNEL = 137
@@ -65,19 +73,27 @@ Act = Callable[[Pair, random.Random], Done]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault: how it is done, and how many seconds after its end the load must have gone on."""
+    """A kind of fault: how it is done, and how many seconds after its end the load must have gone on.
+
+    One that waits is many faults, and has an end only when the load has gone on after each of them.
+    """
 
     act: Act
     limit: int
+    waits: bool = False
+
+    def longest_stall(self, seconds: float, slowness: int) -> float:
+        """For how long the load may stand still because of one that took so long."""
+        return self.limit * slowness + (0 if self.waits else seconds)
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def kind(name: str, limit: int) -> Callable[[Act], Act]:
+def kind(name: str, limit: int, waits: bool = False) -> Callable[[Act], Act]:
     """Makes a function one of the kinds."""
     def register(act: Act) -> Act:
-        KINDS[name] = Kind(act, limit)
+        KINDS[name] = Kind(act, limit, waits)
         return act
     return register
 
@@ -98,9 +114,14 @@ def either(pair: Pair, draw: random.Random) -> Guest:
     return draw.choice(pair.guests)
 
 
+def either_of_ours(pair: Pair, draw: random.Random) -> Guest:
+    """One of the two ends, if both have our module; otherwise the one that has it."""
+    return draw.choice(pair.ours)
+
+
 # Connections
 
-@kind("client-disconnect", 30)
+@kind("client-disconnect", 30, waits=True)
 def client_disconnect(pair: Pair, draw: random.Random) -> Done:
     """The client is told that its connection is lost, while Calls wait for Replies."""
     count = draw.randint(*DISCONNECTS)
@@ -108,7 +129,7 @@ def client_disconnect(pair: Pair, draw: random.Random) -> Done:
     return Done(f"{count} disconnects at the client", count)
 
 
-@kind("server-disconnect", 30)
+@kind("server-disconnect", 30, waits=True)
 def server_disconnect(pair: Pair, draw: random.Random) -> Done:
     """The server's device says of each queue pair that it is broken, and of those that the client makes then."""
     before = told(pair.server)
@@ -162,7 +183,7 @@ def link_down(pair: Pair, draw: random.Random) -> Done:
 @kind("address-removed", 60)
 def address_removed(pair: Pair, draw: random.Random) -> Done:
     """The address of one end is away for some seconds."""
-    guest, seconds = either(pair, draw), draw.randint(1, 10)
+    guest, seconds = either_of_ours(pair, draw), draw.randint(1, 10)
     address = f"{pair.SERVER_ADDRESS if guest is pair.server else pair.CLIENT_ADDRESS}/24"
     guest.script("network", "address", "del", address)
     guest.run(f"sleep {seconds}", PATIENCE)
@@ -173,7 +194,7 @@ def address_removed(pair: Pair, draw: random.Random) -> Done:
 @kind("device-removed", 60)
 def device_removed(pair: Pair, draw: random.Random) -> Done:
     """The device of one end goes, and comes back after some seconds."""
-    guest, seconds = either(pair, draw), draw.randint(0, 8)
+    guest, seconds = either_of_ours(pair, draw), draw.randint(0, 8)
     guest.script("network", "remove")
     guest.run(f"sleep {seconds}", PATIENCE)
     guest.script("network", "add")
@@ -288,18 +309,18 @@ def export_withdrawn(pair: Pair, _draw: random.Random) -> Done:
 
 # Memory, and verbs that fail
 
-@kind("allocations-fail", 60)
+@kind("allocations-fail", 90, waits=True)
 def allocations_fail(pair: Pair, draw: random.Random) -> Done:
     """Some allocations of our module fail at one end, while connections are made."""
-    guest, function = either(pair, draw), draw.choice(ALLOCATORS)
+    guest, function = either_of_ours(pair, draw), draw.choice(ALLOCATORS)
     return failing_while_connecting(pair, guest, function, NO_POINTER, draw.randint(*FAILURES),
                                     draw.choice((1, 1, 3, 10)))
 
 
-@kind("verbs-fail", 60)
+@kind("verbs-fail", 90, waits=True)
 def verbs_fail(pair: Pair, draw: random.Random) -> Done:
     """Some calls of the verbs or of the connection manager fail at one end, while connections are made."""
-    guest = either(pair, draw)
+    guest = either_of_ours(pair, draw)
     # Most of them are called once for a connection.
     function = draw.choice(VERBS[guest.name])
     return failing_while_connecting(pair, guest, function, OUT_OF_MEMORY, draw.randint(*FAILURES),
@@ -311,7 +332,52 @@ def failing_while_connecting(pair: Pair, guest: Guest, function: str, result: in
     with failing_function(guest, function, result, times, every) as failed:
         pair.client.run(guest_python("disconnect.py", 2), timeout=2 * DISCONNECT_SECONDS)
         count = failed()
+    if count == 0:
+        raise LabError(f"{function} has not failed in the {guest.name}")
     return Done(f"{function} failed {count} times in the {guest.name}", count)
+
+
+@kind("memory-injected", 90, waits=True)
+def memory_injected(pair: Pair, draw: random.Random) -> Done:
+    """Allocations of our module, or of what it called, fail at one end, while connections are made (test kernel)."""
+    guest, allocator = either_of_ours(pair, draw), draw.choice(sorted(ALLOCATIONS))
+    with failing_allocations(guest, allocator) as faults:
+        for _ in faults.again_until(LEAST_INJECTED, BURSTS):
+            with faults.burst():
+                pair.client.run(guest_python("disconnect.py", 1), timeout=DISCONNECT_SECONDS)
+        count = faults.count()
+    return Done(f"{allocator} {count} times in the {guest.name}", count)
+
+
+@kind("sunrpc-injected", 60, waits=True)
+def sunrpc_injected(pair: Pair, draw: random.Random) -> Done:
+    """sunrpc is told to end connections at one end, as it sends or as it takes what has come (test kernel)."""
+    side = draw.choice(("client", "server"))
+    guest = {"client": pair.client, "server": pair.server}[side]
+    with failing_connections(guest, side, SUNRPC_PERCENT) as faults:
+        for _ in faults.again_until(LEAST_INJECTED, BURSTS):
+            with faults.burst():
+                guest.run(f"sleep {BURST_SECONDS}")
+        count = faults.count()
+    return Done(f"sunrpc has ended {count} connections at the {side}", count)
+
+
+@kind("swap", 60)
+def swap(pair: Pair, draw: random.Random) -> Done:
+    """A process of the client swaps to a file on the mount, while the connection breaks."""
+    count = draw.randint(1, 3)
+    group = "/sys/fs/cgroup/swapping"
+    pair.client.run(f"dd if=/dev/zero of=/mnt/swap bs=1M count={SWAP_FILE} oflag=direct status=none && "
+                    "chmod 600 /mnt/swap && mkswap /mnt/swap && swapon /mnt/swap && "
+                    f"echo +memory >/sys/fs/cgroup/cgroup.subtree_control && mkdir {group} && "
+                    f"echo {SWAPPING_MAY_HAVE} >{group}/memory.max", PATIENCE)
+    swapping = pair.client.spawn(f"echo $$ >{group}/cgroup.procs && exec {guest_python('memory.py', SWAPPING)}")
+    pair.client.run(guest_python("disconnect.py", count), timeout=count * DISCONNECT_SECONDS)
+    swapped = swapping.wait(SECONDS_TO_FILL)
+    if swapped.status != 0:
+        raise LabError(f"who swapped to the mount ended with status {swapped.status}: {swapped.stdout}")
+    pair.client.run(f"rmdir {group} && swapoff /mnt/swap && rm /mnt/swap", PATIENCE)
+    return Done(f"{int(swapped.stdout) >> 10} MiB swapped to the mount beside {count} disconnects")
 
 
 @kind("memory-pressure", 60)
@@ -332,12 +398,15 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
     """A hostile requester sends the server what it must not, beside the load."""
     cases = draw.sample(hostile_case_names(), HOSTILE_AT_A_TIME)
     only = [word for name in cases for word in ("--only", name)]
-    ran = Peer(pair.client).run("conform", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", *only,
-                                "--patience", str(PATIENCE_OF_CASES * pair.client.slowness),
-                                timeout=PATIENCE, check=False)
-    # 1: a case has failed, which may be because the machines are busy.
-    if ran.status not in (0, 1):
-        raise LabError(f"rpcordma-peer could not run: {ran.stdout}")
+    # A case that fails may do so because the machines are busy; it does not fail again for that.
+    for _ in range(2):
+        ran = Peer(pair.client).run("conform", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", *only,
+                                    "--patience", str(PATIENCE_OF_CASES * pair.client.slowness),
+                                    timeout=PATIENCE, check=False)
+        if ran.status != 1:
+            break
+    if ran.status != 0:
+        raise LabError(f"rpcordma-peer conform ended with status {ran.status}: {ran.stdout}")
     return Done(f"{', '.join(cases)}", len(cases))
 
 

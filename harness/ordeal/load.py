@@ -21,8 +21,10 @@ ENOUGH = 2
 # What fio does, one of them with the client's cache and one without.
 DIRECT = ("--direct=1 --bsrange=4k-128k", "--direct=1 --bsrange=512-1m --bs_unaligned=1",
           "--direct=1 --bs=1m --iodepth=4", "--direct=1 --bs=4k --iodepth=32")
-BUFFERED = ("--direct=0 --bsrange=4k-256k --fsync_on_close=1", "--direct=0 --bs=4k --fsync=64",
-            "--direct=0 --bs=1m --fsync_on_close=1")
+# What is verified while it is still being written would come out of that cache. At the end of a round fio empties it.
+BUFFERED = ("--direct=0 --bsrange=4k-256k --fsync_on_close=1 --verify_backlog=0",
+            "--direct=0 --bs=4k --fsync=64 --verify_backlog=0",
+            "--direct=0 --bs=1m --fsync_on_close=1 --verify_backlog=0")
 FIO_SIZE = "2M"
 # Long enough for the last round of fio, or for the model's last look at each file.
 END_SECONDS = 300

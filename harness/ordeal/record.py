@@ -2,6 +2,7 @@
 """What a run came to, and the log of all runs."""
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,8 @@ FIGURES = {"client-disconnect": 1000, "server-disconnect": 1000, "server-crashed
            "device-removed": 100, "address-removed": 100, "changed-messages": 1_000_000, "changed-replies": 1_000_000}
 HOURS = 24
 BARS = "▁▂▃▄▅▆▇█"
+# What a worker or a kernel says of what it found.
+TELLING = re.compile(r"^\s*wrong: |\b(BUG|WARNING|INFO|KASAN|KCSAN): |\berror\b")
 
 Line = dict[str, Any]
 
@@ -54,8 +57,12 @@ class Record:
     minutes: float = 0
     outcome: str = "did not end"
     faults: list[Happened] = field(default_factory=list)
+    # The kinds of faults that were asked for; none where it was all that there are.
+    kinds: list[str] = field(default_factory=list)
     # How often soft-RoCE itself had died of a fault: see revive_device().
     revived: int = 0
+    # What the kernels have reported of mistakes that are none of ours.
+    excused: int = 0
     # Connections of the server whose other ends a fault has taken, which nobody told it: left when the load ended.
     orphans: int = 0
     # What the load did: steps of the model, those that were done twice, rounds of fio.
@@ -72,17 +79,15 @@ class Record:
 
     def line(self) -> Line:
         """What the log keeps of it."""
-        kinds: dict[str, list[float]] = {}
+        kinds: dict[str, list[Happened]] = {}
         for fault in self.faults:
-            kinds.setdefault(fault.kind, []).append(fault.stall)
-        counts = {name: sum(fault.count for fault in self.faults if fault.kind == name) for name in kinds}
-        # Where the checkout was says nothing to others.
-        outcome = self.outcome.splitlines()[0].replace(f"{CHECKOUT}/", "")
-        return {"time": self.time, "commit": self.commit, "seed": self.seed, **asdict(self.cell),
-                "minutes": round(self.minutes, 1), "outcome": outcome,
-                "faults": {name: [len(stalls), counts[name], round(max(stalls), 1)]
-                           for name, stalls in sorted(kinds.items())},
-                "revived": self.revived, "orphans": self.orphans, **self.work, "throughput": self.throughput,
+            kinds.setdefault(fault.kind, []).append(fault)
+        return {"time": self.time, "commit": self.commit, "seed": self.seed, **asdict(self.cell), "kinds": self.kinds,
+                "minutes": round(self.minutes, 1), "outcome": headline(self.outcome),
+                "faults": {name: [len(ones), sum(one.count for one in ones), round(max(one.stall for one in ones), 1),
+                                  round(max(one.recovery for one in ones), 1)] for name, ones in sorted(kinds.items())},
+                "revived": self.revived, "excused": self.excused, "orphans": self.orphans, **self.work,
+                "throughput": self.throughput,
                 "calls": [fault.calls for fault in self.faults],
                 "memory": [[client, server] for _, client, server in self.memory]}
 
@@ -92,6 +97,15 @@ class Record:
         path = directory / f"{self.time.replace(':', '').replace(' ', '-')}-seed{self.seed}.json"
         path.write_text(json.dumps(LICENCE | asdict(self), indent=1) + "\n", encoding="utf-8")
         return path
+
+
+def headline(outcome: str) -> str:
+    """An outcome in a line: where it is long, with the line that says what was found."""
+    first, *more = outcome.splitlines()
+    telling = next((line.strip() for line in more if TELLING.search(line)), more[0].strip() if more else "")
+    shown = f"{first} ... {telling}" if telling else first
+    # Where the checkout was says nothing to others.
+    return shown.replace(f"{CHECKOUT}/", "")
 
 
 def append(record: Record, log: Path = LOG) -> None:
@@ -137,8 +151,7 @@ def summary(lines: Sequence[Line]) -> str:
 
 def described(line: Line) -> str:
     """A run of the log in two lines: where and what, and the memory over time."""
-    cell = Cell(line["server"], line["client"], line["nfs"], line["protocol"], line["export"],
-                line.get("flavour", STOCK))
+    cell = Cell.logged(line)
     client, server = zip(*line["memory"]) if line["memory"] else ((), ())
     rates = " to ".join(f"{rate['calls']:.0f}" for rate in line["throughput"])
     # The first runs do not have it.

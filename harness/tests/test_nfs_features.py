@@ -6,31 +6,15 @@ from contextlib import contextmanager
 
 import pytest
 from expectations import MEBIBYTE, mounted
-from workloads import TRACE, connection_faults, sysctl, traced
+from workloads import TRACE, connection_faults, kerberos, sysctl, traced
 
 from lab import Pair
 from lab.errors import CommandFailed
-from lab.module import guest_program
 
 pytestmark = pytest.mark.about("client", "server")
 
 CALLS_TO_PART = "/sys/module/connection_faults/parameters/calls_to_part"
 REPLIES_TO_DISTRUST = "/sys/module/connection_faults/parameters/replies_to_distrust"
-
-
-@contextmanager
-def kerberos(pair: Pair) -> Iterator[None]:
-    """The client has credentials: its mounts in this block identify it by them, also with sec=sys."""
-    keytab = pair.server.script("kerberos", "server", timeout=300)
-    program = guest_program(pair.client.kernel, "gssd-pipe", "-shared", "-fPIC")
-    pair.client.script("kerberos", "client", keytab.strip(), str(program))
-    try:
-        yield
-    except CommandFailed:
-        for guest in pair.guests:
-            print(f"{guest.name}:", guest.output("tail -n 100 /run/messages"))
-        raise
-    pair.client.script("kerberos", "client_end")
 
 
 @pytest.mark.parametrize("flavour", ("krb5", "krb5i", "krb5p"))

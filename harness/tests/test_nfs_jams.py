@@ -60,7 +60,7 @@ def jammed(pair: Pair, kind: str, connections: int) -> Iterator[None]:
     eventually(pair.server, "test $(rdma resource show qp | grep -c ' type RC ') -eq 1", 60)
     pair.server.run(f"echo 0 >{WRITES}")
     with (traced(pair.server, events="rpcordma/rpcordma_send_waits"),
-          jams(pair, pair.client, kind, connections)):
+          jams(pair.client, pair.server, pair.SERVER_ADDRESS, kind, connections)):
         # With "replies" each but the first waits, though there would be room for some: the first has not been taken.
         # Otherwise those for which there is no room wait.
         all_wait = f"-a $(cat {WRITES}) -eq $((waits * {SEGMENTS}))" if kind == "replies" else ""
@@ -124,7 +124,7 @@ def test_the_device_has_little_to_try_again(pair: Pair, version: str, kind: str)
     with (traced(pair.server, events="rpcordma/rpcordma_connected"),
           traced(pair.server, events="rpcordma/rpcordma_disconnect")):
         before = sent()
-        with jams(pair, pair.client, kind, JAMS):
+        with jams(pair.client, pair.server, pair.SERVER_ADDRESS, kind, JAMS):
             eventually(pair.server, f"test $(grep -c '{NOT_TAKEN}' {TRACE}) -ge {2 * JAMS}", 120)
         each = (sent() - before) / pair.server.read(TRACE).count("rpcordma_connected:")
     print(f"{each:.0f} packets for each connection")
@@ -153,7 +153,7 @@ def test_a_client_that_connects_without_end_waits_alone(pair: Pair, version: str
     with (sysctl(pair.server, svc_rdma__max_connects=1),
           traced(pair.server, events="rpcordma/rpcordma_connected"),
           traced(pair.server, events="rpcordma/rpcordma_connect_failed"),
-          jams(pair, pair.client, "connections", VISITORS)):
+          jams(pair.client, pair.server, pair.SERVER_ADDRESS, "connections", VISITORS)):
         eventually(pair.server, f"grep -q '{TOO_MANY}' {TRACE}", 120)
         assert count("rpcordma_connected:") >= BURST
         before, began = count("rpcordma_connected:"), time.monotonic()

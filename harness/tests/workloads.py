@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 from lab import Guest, Pair, Process
+from lab.errors import CommandFailed
 from lab.module import VERBS, guest_module, guest_program
 from lab.nfs import PORT, script
 from lab.paths import GUEST_SCRIPTS
@@ -196,6 +197,21 @@ def usual_lease(pair: Pair, grace: int = SHORT_GRACE) -> Iterator[None]:
     restart("rm /run/nfs-times")
 
 
+@contextmanager
+def kerberos(pair: Pair) -> Iterator[None]:
+    """The client has credentials: its mounts in this block identify it by them, also with sec=sys."""
+    keytab = pair.server.script("kerberos", "server", timeout=300)
+    program = guest_program(pair.client.kernel, "gssd-pipe", "-shared", "-fPIC")
+    pair.client.script("kerberos", "client", keytab.strip(), str(program))
+    try:
+        yield
+    except CommandFailed:
+        for guest in pair.guests:
+            print(f"{guest.name}:", guest.output("tail -n 100 /run/messages"))
+        raise
+    pair.client.script("kerberos", "client_end")
+
+
 class Times(NamedTuple):
     """Of small files' lives, in milliseconds."""
 
@@ -209,18 +225,19 @@ class Times(NamedTuple):
 
 
 @contextmanager
-def jams(pair: Pair, machine: Guest, kind: str, connections: int) -> Iterator[None]:
-    """A machine costs the server more than it should, by so many connections at a time: see harness/guest/jam.c."""
+def jams(machine: Guest, server: Guest, address: str, kind: str, connections: int) -> Iterator[None]:
+    """A machine costs the server at that address more than it should, by so many connections at a time: see
+    harness/guest/jam.c."""
     program = guest_program(machine.kernel, "jam", *VERBS)
-    pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
+    server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
     machine.run("modprobe -a rdma_ucm ib_uverbs")
-    jamming = machine.spawn(f"exec {program} {kind} {pair.SERVER_ADDRESS} {PORT} {connections} jam")
+    jamming = machine.spawn(f"exec {program} {kind} {address} {PORT} {connections} jam")
     jamming.expect(f"{connections} jams", timeout=120)
     yield
     assert jamming.status is None, jamming.output
     jamming.kill()
     jamming.wait(60)
-    pair.server.run("rm /srv/nfs/tmpfs/jam")
+    server.run("rm /srv/nfs/tmpfs/jam")
 
 
 def guest_python(program: str, *arguments: object) -> str:

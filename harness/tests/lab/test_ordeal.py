@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The ordeal, as far as it needs no guest: what a seed chooses, the model of files, the load's progress, the log."""
 
+import errno
 import importlib.util
 import json
 import os
 import random
 import re
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -69,16 +71,53 @@ def test_seeds_reach_every_kernel_and_version() -> None:
                                                              for protocol in ("1", "2")}
 
 
+def test_seeds_reach_both_modules_and_kerberos() -> None:
+    """At either end; with NFS 4.0 there is no Kerberos, whatever is asked for."""
+    cells = [Cell.of(seed) for seed in range(100)]
+    assert {cell.ours for cell in cells} == {"both", "client", "server"}
+    assert {cell.security for cell in cells} == {"sys", "krb5", "krb5i", "krb5p"}
+    assert {cell.security for cell in cells if cell.nfs == "4.0"} == {"sys"}
+    assert Cell.of(1, nfs="4.0", security="krb5").security == "sys"
+    shown = str(replace(CELL, ours="client", security="krb5p"))
+    assert shown.endswith(", xfs, krb5p, our module at the client only")
+
+
 def test_test_kernels_have_what_they_can() -> None:
-    """No disk, and no netem; all else is as the seed chooses it. Any cell has most kinds."""
+    """No disk, no netem, and no other module; all else is as the seed chooses it."""
     for seed in range(20):
         stock, sanitized = Cell.of(seed), Cell.of(seed, flavour="debug")
-        assert replace(sanitized, flavour=stock.flavour, export=stock.export) == stock
-        assert sanitized.export == "tmpfs" and "debug" in str(sanitized)
-        assert set(possible_kinds(replace(stock, export="ext4"))) == KINDS.keys()
-        assert KINDS.keys() - possible_kinds(sanitized) == {"impaired-network", "blackout", "server-crashed"}
-        for other in ("tmpfs", "xfs"):
-            assert KINDS.keys() - possible_kinds(Cell.of(seed, export=other)) == {"server-crashed"}
+        assert replace(sanitized, flavour=stock.flavour, export=stock.export, ours=stock.ours,
+                       security=stock.security) == stock
+        assert (sanitized.export, sanitized.ours, sanitized.security) == ("tmpfs", "both", "sys")
+        assert "debug" in str(sanitized)
+        left_out = KINDS.keys() - possible_kinds(sanitized)
+        assert left_out == {"impaired-network", "blackout", "server-crashed", "swap"}
+        assert KINDS.keys() - possible_kinds(replace(sanitized, flavour="kcsan")) == left_out | {"memory-injected"}
+
+
+def test_any_cell_has_most_kinds() -> None:
+    """All but those for which it lacks something."""
+    def left_out(**different: str) -> set[str]:
+        return KINDS.keys() - possible_kinds(replace(CELL, **{"export": "ext4"} | different)) - need_test_kernels
+
+    need_test_kernels = {"memory-injected", "sunrpc-injected"}
+    assert left_out() == set()
+    assert need_test_kernels.isdisjoint(possible_kinds(CELL))
+    assert left_out(ours="client") == {"module-reloaded", "hostile-peer", "changed-messages"}
+    assert left_out(ours="server") == {"changed-replies", "swap"}
+    assert left_out(security="krb5p") == {"server-crashed", "changed-replies", "swap"}
+    for other in ("tmpfs", "xfs"):
+        assert left_out(export=other) == {"server-crashed"}
+
+
+def test_a_stall_may_be_as_long_as_its_fault_and_the_limit() -> None:
+    """A kind that waits for the load itself has the limit alone, so that it cannot wait for longer."""
+    assert KINDS["link-down"].longest_stall(30.0, 1) == 90.0
+    assert KINDS["link-down"].longest_stall(30.0, 3) == 210.0
+    assert KINDS["client-disconnect"].longest_stall(300.0, 1) == 30.0
+    assert {name for name, kind in KINDS.items() if kind.waits} == {
+        "client-disconnect", "server-disconnect", "allocations-fail", "verbs-fail", "memory-injected",
+        "sunrpc-injected"}
 
 
 def test_faults_that_cannot_be_had_are_left_out() -> None:
@@ -131,7 +170,7 @@ def test_a_tree_that_is_right_is_right(model: Any) -> None:
     assert model.model.replayed == 0
 
 
-@pytest.mark.parametrize("kind", ["a byte", "the end", "a file less", "a file more"])
+@pytest.mark.parametrize("kind", ["a byte", "the end", "a file less", "a file more", "a directory more"])
 def test_the_model_sees_what_is_wrong(model: Any, kind: str) -> None:
     """A changed byte, another length, and another name."""
     path = model.top / model.file
@@ -143,10 +182,37 @@ def test_the_model_sees_what_is_wrong(model: Any, kind: str) -> None:
         path.write_bytes(content + b"\0")
     elif kind == "a file less":
         path.unlink()
+    elif kind == "a directory more":
+        (model.top / "another").mkdir()
     else:
         (model.top / "other").write_bytes(b"")
     with pytest.raises(model.wrong):
         model.model.check_all()
+
+
+def test_names_come_again(model: Any) -> None:
+    """What is carried out late meets another file of the same name."""
+    made: list[str] = []
+    while len(set(made)) == len(made):
+        model.model.remove()
+        model.model.create()
+        made.append(model.model.done[-1].split()[2])
+        assert len(made) < 1000
+    model.model.check_all()
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOTEMPTY])
+def test_a_directory_with_files_stays_for_that_reason(model: Any, monkeypatch: pytest.MonkeyPatch,
+                                                      error: int) -> None:
+    """Another error is none of that."""
+    def fail(path: Path) -> None:
+        raise OSError(error, os.strerror(error))
+
+    model.model.directories = {".", "d1"}
+    model.model.files = {"d1/f1": bytearray()}
+    monkeypatch.setattr(os, "rmdir", fail)
+    with nullcontext() if error == errno.ENOTEMPTY else pytest.raises(OSError, match=os.strerror(error)):
+        model.model.remove_directory()
 
 
 def test_what_was_done_twice_is_counted(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,9 +326,17 @@ def test_the_log_keeps_counts_and_longest_stalls(tmp_path: Path) -> None:
     records.append(a_record(2, "failed: it hangs\nand more"), log)
     assert "SPDX-License-Identifier" in log.read_text(encoding="utf-8").splitlines()[0]
     one, other = records.read(log)
-    assert one["faults"] == {"blackout": [1, 1, 7.0], "client-disconnect": [2, 7, 1.5]}
+    assert one["faults"] == {"blackout": [1, 1, 7.0, 2.0], "client-disconnect": [2, 7, 1.5, 2.0]}
     assert (one["seed"], one["nfs"], one["minutes"], one["steps"]) == (1, "4.2", 8.0, 100)
-    assert other["outcome"] == "failed: it hangs"
+    assert other["outcome"] == "failed: it hangs ... and more"
+
+
+def test_the_log_says_what_was_found() -> None:
+    """Also where a worker or a kernel has said much before."""
+    said = "failed: the load has ended: model: step 1 at 1.0\nstep 2 at 2.0\nwrong: Wrong: f1 differs\n  1: write"
+    assert records.headline(said) == "failed: the load has ended: model: step 1 at 1.0 ... wrong: Wrong: f1 differs"
+    said = "failed: fault 3 (disk-full): a kernel complained:\nclient: [1.0] BUG: KASAN: use-after-free"
+    assert records.headline(said).endswith("complained: ... client: [1.0] BUG: KASAN: use-after-free")
 
 
 def test_hours_and_faults_of_runs_that_passed_are_added_up(tmp_path: Path) -> None:
@@ -280,6 +354,7 @@ def test_hours_and_faults_of_runs_that_passed_are_added_up(tmp_path: Path) -> No
     assert "seeds that passed: 1 2 4\n" in shown
     assert re.search(r"client-disconnect +6 +21 +1000 +1.5 s", shown)
     assert "failed: it hangs" in shown
+    assert "tmpfs, test kernels (debug)" in shown
 
 
 def test_a_record_of_its_own_has_everything(tmp_path: Path) -> None:
@@ -341,6 +416,12 @@ def test_a_run_that_is_resumed_goes_on_behind_what_passed() -> None:
     assert begin_of(arguments_of(["--hours", "1", "--seed", "5", "--resume"]), lines) == (6, 50.0)
     assert begin_of(arguments_of(["--hours", "1", "--seed", "5"]), lines) == (5, 60.0)
     assert begin_of(arguments_of(["--minutes", "3"]), lines) == (9, 3.0)
+    # Those with other kernels or faults do not count.
+    other = ["--hours", "1", "--seed", "5", "--resume"]
+    assert begin_of(arguments_of([*other, "--flavour", "debug"]), lines) == (5, 60.0)
+    assert begin_of(arguments_of([*other, "--faults", "blackout"]), lines) == (5, 60.0)
+    lines[1]["kinds"] = ["blackout"]
+    assert begin_of(arguments_of([*other, "--faults", "blackout"]), lines) == (6, 50.0)
 
 
 def test_kinds_that_there_are_not_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
