@@ -14,6 +14,8 @@ namespace {
 
 /* How many more are made when there are too few. */
 constexpr std::uint32_t growth_step = 8;
+/* Where none can be made, who waits for them tries again after so long, in jiffies. */
+constexpr unsigned long retry_delay = kernel::HZ / 4;
 
 } // namespace
 
@@ -128,6 +130,9 @@ RegistrationPool::RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queu
 {
 	rpcordma_work_init(growth_.get(), RPCORDMA_WORK_REGISTRATION_POOL,
 			   [](work_struct *work) { kernel::owner_of(&RegistrationPool::growth_, work)->grow(); });
+	rpcordma_delayed_work_init(retry_.get(), RPCORDMA_WORK_REGISTRATION_POOL, [](work_struct *work) {
+		kernel::owner_of(&RegistrationPool::retry_, rpcordma_delayed_work_of(work))->user_.room();
+	});
 }
 
 RegistrationPool::~RegistrationPool() = default;
@@ -230,9 +235,11 @@ void RegistrationPool::grow() noexcept
 	rpcordma_reclaim_scope_leave(scope);
 	const std::uint32_t now = made();
 	rpcordma_trace_registrations_made(field::ib_device::name(device_), now - before, now);
-	/* Where none can be made, an RPC that gives its own back says so. */
+	/* No other RPC may be there to give its own back. */
 	if (now != before)
 		user_.room();
+	else
+		rpcordma_queue_delayed_work(retry_.get(), retry_delay);
 }
 
 bool RegistrationPool::trim() noexcept
@@ -256,6 +263,7 @@ void RegistrationPool::stop() noexcept
 		stopped_ = true;
 	}
 	cancel_work_sync(growth_.get());
+	cancel_delayed_work_sync(retry_.get());
 }
 
 std::uint32_t RegistrationPool::made() noexcept

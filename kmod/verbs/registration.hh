@@ -109,7 +109,7 @@ class Registration final : public kernel::Heap, public kernel::ListNode<Registra
 using Registrations = kernel::List<Registration>;
 
 /* The registrations of one connection. Grows with use, on a thread of its own, up to a limit: an RPC that finds none left
- * waits for that or for another RPC's. */
+ * waits for that or for another RPC's, and tries again after a while where there is no memory. */
 class RegistrationPool : public kernel::Heap {
     public:
 	RegistrationPool(ib_device *device, ib_pd *pd, SendQueue &queue, std::uint32_t most, QueueUser &user) noexcept;
@@ -157,6 +157,7 @@ class RegistrationPool : public kernel::Heap {
 	const proto::RegistrationLimits limits_;
 	const std::uint32_t most_;
 	kernel::Opaque<work_struct> growth_;
+	kernel::Opaque<delayed_work> retry_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_REGISTRATION_POOL};
 	kernel::Reserve<Registration> free_ RPCORDMA_GUARDED_BY(lock_);
 	/* Those that are kept however long nothing is registered. */

@@ -85,6 +85,7 @@ SendQueue::SendQueue(ib_device *device, u32 lkey, std::uint32_t size, std::uint3
 	: device_(device)
 	, lkey_(lkey)
 	, size_(size)
+	, largest_unsignalled_(rpcordma_largest_unsignalled(device))
 	, depth_(depth)
 	, user_(user)
 {
@@ -264,7 +265,8 @@ bool SendQueue::post_at_once(SendBuffer &buffer, std::uint32_t size, std::option
 /* Posts a message that is the last of its chain. */
 bool SendQueue::post_message(SendBuffer &buffer, const Chain &chain, Signal *watcher) noexcept
 {
-	const bool signalled = watcher || needs_completion(chain.count);
+	const bool signalled = watcher || field::ib_sge::length(buffer.element_.get()) > largest_unsignalled_ ||
+			       needs_completion(chain.count);
 	field::ib_send_wr::send_flags(chain.last) = signalled ? kernel::IB_SEND_SIGNALED : 0;
 	in_queue_.push_back(buffer);
 	messages_left_--;

@@ -1047,6 +1047,11 @@ void rpcordma_fake_register_reads(struct rpcordma_fake *fake, bool on)
 		*flags &= ~RDMA_CORE_CAP_PROT_IWARP;
 }
 
+void rpcordma_fake_be_soft_iwarp(struct rpcordma_fake *fake)
+{
+	fake->device->base.ops.driver_id = RDMA_DRIVER_SIW;
+}
+
 void rpcordma_fake_watch_receives(struct rpcordma_fake *fake, void (*watcher)(void *data), void *data)
 {
 	fake->receive_watcher = watcher;

@@ -495,10 +495,27 @@ TEST(Pool, OfADeviceWithFewRegistrations_HasThose)
 	ASSERT_TRUE(pool.grown.wait(patience));
 	EXPECT_EQ(pool->made(), small.registrations);
 	EXPECT_TRUE(pool->take(small.registrations, pool.taken));
-	/* Nothing is to be had: nobody is told that there is. */
+	/* Nothing is to be had: nobody is told at once that there is. */
 	EXPECT_FALSE(pool->take(1, pool.taken));
 	pool->stop();
 	EXPECT_EQ(pool.told, 1u);
+}
+
+/* No RPC is there that would give its own back. */
+TEST(Pool, WithoutMemoryToGrow_SaysWhenToTryAgain)
+{
+	Fake fake;
+	ASSERT_TRUE(fake);
+	Pool pool(fake, 40);
+	for (u32 attempt = 0; attempt < 2; attempt++) {
+		rpcordma_fake_fail(fake, RPCORDMA_FAKE_ALLOC_MR, 1);
+		EXPECT_FALSE(pool->take(2, pool.taken));
+		ASSERT_TRUE(pool.grown.wait(patience));
+		EXPECT_EQ(pool->made(), 0u);
+	}
+	EXPECT_FALSE(pool->take(2, pool.taken));
+	ASSERT_TRUE(pool.grown.wait(patience));
+	EXPECT_TRUE(pool->take(2, pool.taken));
 }
 
 TEST(Pool, Growing_LeavesTheReservesToSwap)

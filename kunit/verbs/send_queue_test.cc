@@ -178,6 +178,25 @@ TEST(Send, Completions_AreAskedForRarely)
 	EXPECT_EQ(rpcordma_fake_completions(fake), 3u);
 }
 
+/* Otherwise TCP would transmit from a buffer that has another message already. */
+TEST(Send, OfAPage_IsSignalledOverSoftIwarp)
+{
+	constexpr u32 page = kernel::page_size;
+	for (const bool is_soft_iwarp : {false, true}) {
+		Fake fake;
+		ASSERT_TRUE(fake);
+		if (is_soft_iwarp)
+			rpcordma_fake_be_soft_iwarp(fake);
+		Sends sends(fake, 64, 2 * page);
+		ASSERT_TRUE(sends->prepare(40, kernel::GFP_KERNEL));
+		for (const u32 size : {page - 1, page, page - 1, 2 * page})
+			ASSERT_TRUE(sends.send(pattern(size)));
+		fake.run();
+		EXPECT_EQ(rpcordma_fake_completions(fake), is_soft_iwarp ? 2u : 0u);
+		EXPECT_EQ(fake.arrivals(), 4u);
+	}
+}
+
 TEST(Send, OfTheLastFreeBuffer_IsSignalled)
 {
 	Fake fake;

@@ -13,12 +13,12 @@ namespace rpcordma::kunit {
 /* The queue, and what it says. Ends drained. */
 class Sends final : public QueueUser {
     public:
-	/* Of the largest message. */
+	/* Of the largest message, where nothing else is said. */
 	static constexpr u32 size = 1000;
 
-	Sends(Fake &fake, u32 depth)
+	Sends(Fake &fake, u32 depth, u32 largest = size)
 		: fake_(fake)
-		, queue_(fake.device(), rpcordma_fake_lkey(), size, depth, *this)
+		, queue_(fake.device(), rpcordma_fake_lkey(), largest, depth, *this)
 	{
 		queue_.attach(fake.qp());
 	}
