@@ -17,12 +17,18 @@ constexpr Requester one{1};
 constexpr Requester two{2};
 constexpr Requester three{3};
 
-/// How many connections a requester gets that wants so many at once.
+/// Whether a requester gets a connection that does not wait.
+bool takes(Admission &admission, Requester requester, std::uint64_t now, std::uint32_t at_rate = rate)
+{
+	return admission.admit(requester, now, at_rate, false) == now;
+}
+
+/// How many connections a requester gets that wants so many at once, and does not wait.
 std::uint32_t taken_at_once(Admission &admission, Requester requester, std::uint64_t now, std::uint32_t wanted)
 {
 	std::uint32_t taken = 0;
 	for (std::uint32_t n = 0; n < wanted; n++)
-		taken += admission.admit(requester, now, rate) ? 1 : 0;
+		taken += takes(admission, requester, now) ? 1 : 0;
 	return taken;
 }
 
@@ -36,10 +42,44 @@ TEST(Admission, AfterTheBurst_IsOneInEachInterval)
 {
 	Admission admission;
 	EXPECT_EQ(taken_at_once(admission, one, second, Admission::burst), Admission::burst);
-	EXPECT_FALSE(admission.admit(one, second + interval - 1, rate));
-	EXPECT_TRUE(admission.admit(one, second + interval, rate));
-	EXPECT_FALSE(admission.admit(one, second + 2 * interval - 1, rate));
-	EXPECT_TRUE(admission.admit(one, second + 2 * interval, rate));
+	EXPECT_FALSE(takes(admission, one, second + interval - 1));
+	EXPECT_TRUE(takes(admission, one, second + interval));
+	EXPECT_FALSE(takes(admission, one, second + 2 * interval - 1));
+	EXPECT_TRUE(takes(admission, one, second + 2 * interval));
+}
+
+TEST(Admission, WhoWaits_GetsOneInEachInterval)
+{
+	Admission admission;
+	constexpr std::uint64_t most = Admission::longest_wait / interval;
+	EXPECT_EQ(taken_at_once(admission, one, second, Admission::burst), Admission::burst);
+	for (std::uint64_t n = 1; n <= most; n++)
+		EXPECT_EQ(admission.admit(one, second, rate, true), second + n * interval);
+	EXPECT_EQ(admission.admit(one, second, rate, true), std::nullopt);
+	/// Nobody who does not wait gets what those wait for.
+	EXPECT_FALSE(takes(admission, one, second + most * interval));
+	EXPECT_TRUE(takes(admission, one, second + (most + 1) * interval));
+}
+
+/// What others wait for is owed, too.
+TEST(Admission, WhoCannotWait_IsGivenNothingOfWhatOthersWaitFor)
+{
+	Admission admission;
+	EXPECT_EQ(taken_at_once(admission, one, second, Admission::burst), Admission::burst);
+	EXPECT_EQ(admission.admit(one, second, rate, true), second + interval);
+	EXPECT_FALSE(takes(admission, one, second));
+	EXPECT_EQ(admission.admit(one, second, rate, true), second + 2 * interval);
+}
+
+TEST(Admission, WhoWaitsAtALowerRate_OwesNoMoreThanAtAHigherOne)
+{
+	Admission admission;
+	EXPECT_EQ(taken_at_once(admission, one, second, Admission::burst), Admission::burst);
+	while (admission.admit(one, second, rate, true))
+		;
+	EXPECT_FALSE(admission.admit(one, second, 4 * rate, true));
+	EXPECT_EQ(admission.admit(one, second + interval / 4, 4 * rate, true),
+		  second + interval / 4 + Admission::longest_wait);
 }
 
 /// Whoever asks again and again gets no less for that.
@@ -62,7 +102,7 @@ TEST(Admission, OfOne_IsNotOfAnother)
 	Admission admission;
 	EXPECT_EQ(taken_at_once(admission, one, second, 1000), Admission::burst);
 	EXPECT_EQ(taken_at_once(admission, two, second, 1000), Admission::burst);
-	EXPECT_FALSE(admission.admit(one, second, rate));
+	EXPECT_FALSE(takes(admission, one, second));
 }
 
 TEST(Admission, OfOneTooMany_TakesThePlaceOfWhoOwesLeast)
@@ -71,25 +111,28 @@ TEST(Admission, OfOneTooMany_TakesThePlaceOfWhoOwesLeast)
 	EXPECT_EQ(taken_at_once(admission, one, second, 1000), Admission::burst);
 	EXPECT_EQ(taken_at_once(admission, two, second, 100), 100u);
 	EXPECT_EQ(taken_at_once(admission, three, second, 1000), Admission::burst);
-	EXPECT_FALSE(admission.admit(one, second, rate));
+	EXPECT_FALSE(takes(admission, one, second));
 	/// It took two's place, and now is in the way of two: one of them goes, and has a burst again when it comes back.
-	EXPECT_TRUE(admission.admit(two, second, rate));
+	EXPECT_TRUE(takes(admission, two, second));
 }
 
-TEST(Admission, AHigherRate_HoldsAtOnce)
+/// But for what others may wait for.
+TEST(Admission, AHigherRate_HoldsWhenNobodyWaitsAnyMore)
 {
 	Admission admission;
 	EXPECT_EQ(taken_at_once(admission, one, second, 1000), Admission::burst);
-	EXPECT_FALSE(admission.admit(one, second, 2 * rate));
-	EXPECT_TRUE(admission.admit(one, second + interval / 2, 2 * rate));
-	EXPECT_FALSE(admission.admit(one, second + interval / 2, 2 * rate));
+	EXPECT_FALSE(takes(admission, one, second, 2 * rate));
+	constexpr std::uint64_t then = second + Admission::longest_wait + interval / 2;
+	EXPECT_FALSE(takes(admission, one, then - 1, 2 * rate));
+	EXPECT_TRUE(takes(admission, one, then, 2 * rate));
+	EXPECT_FALSE(takes(admission, one, then, 2 * rate));
 }
 
 TEST(Admission, WithoutALimit_TakesAll)
 {
 	Admission admission;
 	for (std::uint32_t n = 0; n < 2 * Admission::burst; n++)
-		EXPECT_TRUE(admission.admit(one, second, 0));
+		EXPECT_TRUE(takes(admission, one, second, 0));
 	EXPECT_EQ(taken_at_once(admission, one, second, 1000), Admission::burst);
 }
 

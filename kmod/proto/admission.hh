@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "proto/failures.hh"
 
@@ -18,25 +19,32 @@ template <std::size_t Size> class Admission {
 	/// What a requester may take at once, after it has taken nothing for long enough: all of a machine's connections, where
 	/// the server has been away.
 	static constexpr std::uint32_t burst = 256;
+	/// Of a requester, in nanoseconds. Less than the ten seconds after which requesters over iWARP give up.
+	static constexpr std::uint64_t longest_wait = 4'000'000'000;
 
 	/// A requester wants one more connection. `rate` is the number that it may have in each second beyond the burst, 0
-	/// without a limit; `now` is in nanoseconds of any clock that does not go back, from 0 on.
-	/// Return: whether it may have it now. Where it may not, it has not taken it.
-	[[nodiscard]] bool admit(Requester requester, std::uint64_t now, std::uint32_t rate) noexcept
+	/// without a limit; `now` is in nanoseconds of any clock that does not go back, from 0 on; `can_wait` is whether there
+	/// is room to keep what it asks for.
+	/// Return: when it may have it, `now` or later. Nothing where it cannot wait, or would for too long: then it has not
+	/// taken it.
+	[[nodiscard]] std::optional<std::uint64_t> admit(Requester requester, std::uint64_t now, std::uint32_t rate,
+							 bool can_wait) noexcept
 	{
 		if (rate == 0)
-			return true;
+			return now;
 		const std::uint64_t interval = 1'000'000'000 / rate;
 		Place &place = place_of(requester);
 		if (place.requester != requester)
 			place = {.requester = requester};
-		/* What was taken at a lower rate is not owed for longer than at this one. */
+		/* What was taken at a lower rate is not owed for longer than at this one, nor what is waited for. */
 		const std::uint64_t full_at = now + burst * interval;
-		place.paid_at = std::clamp(place.paid_at, now, full_at);
-		if (place.paid_at + interval > full_at)
-			return false;
-		place.paid_at += interval;
-		return true;
+		place.paid_at = std::clamp(place.paid_at, now, full_at + longest_wait);
+		const std::uint64_t paid_at = place.paid_at + interval;
+		const std::uint64_t wait = paid_at > full_at ? paid_at - full_at : 0;
+		if (wait > (can_wait ? longest_wait : 0))
+			return std::nullopt;
+		place.paid_at = paid_at;
+		return now + wait;
 	}
 
     private:

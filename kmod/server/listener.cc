@@ -16,8 +16,16 @@ namespace {
 
 /* Connections that may wait to be accepted: the threads that accept them are few, and each costs memory. */
 constexpr std::uint32_t most_waiting = 64;
+/* The same of those that wait for their turn before. Over iWARP nobody but the listener can have them wait. */
+constexpr std::uint32_t most_early = 256;
 constexpr unsigned long first_delay = kernel::HZ;
 constexpr unsigned long longest_delay = 30 * kernel::HZ;
+
+/* Not less. */
+unsigned long jiffies_of(std::uint64_t nanoseconds) noexcept
+{
+	return nanoseconds / (1'000'000'000 / kernel::HZ) + 1;
+}
 
 const sockaddr *peer_of(rdma_cm_id *id) noexcept
 {
@@ -31,6 +39,9 @@ Listener::Listener(svc_xprt_class *xprt_class, svc_serv *server, net *network, c
 {
 	rpcordma_svc_init_listener(xprt(), xprt_class, network, server);
 	rpcordma_address_copy(address_.get(), address);
+	rpcordma_delayed_work_init(letting_in_.get(), RPCORDMA_WORK_LISTENER, [](work_struct *work) {
+		kernel::owner_of(&Listener::letting_in_, rpcordma_delayed_work_of(work))->let_in();
+	});
 	rpcordma_delayed_work_init(again_.get(), RPCORDMA_WORK_LISTENER, [](work_struct *work) {
 		kernel::owner_of(&Listener::again_, rpcordma_delayed_work_of(work))->listen_again();
 	});
@@ -149,8 +160,7 @@ int Listener::ask(rdma_cm_id *id, rdma_cm_event *event) noexcept
 	}
 	field::rdma_cm_id::context(id) = request;
 	field::rdma_cm_id::event_handler(id) = waiting_event_handler;
-	rpcordma_svc_set_connecting(xprt(), true);
-	svc_xprt_enqueue(xprt());
+	let_in();
 	return 0;
 }
 
@@ -162,10 +172,45 @@ const char *Listener::keep_waiting(ConnectRequest &request) noexcept
 	kernel::Guard guard(lock_);
 	if (is_detached_ || waiting_.size() == most_waiting)
 		return "too many wait to be accepted";
-	if (!admission_.admit(requester, now, kernel::read_once(rpcordma_svc_max_connects)))
+	const auto turn = admission_.admit(requester, now, kernel::read_once(rpcordma_svc_max_connects),
+					   early_.size() < most_early);
+	if (!turn)
 		return "too many of one requester";
-	waiting_.push_back(request);
+	request.turn = *turn;
+	request.in = &early_;
+	early_.push_back(request);
 	return nullptr;
+}
+
+/* Those whose turn has come wait to be accepted. */
+void Listener::let_in() noexcept
+{
+	{
+		kernel::Guard guard(lock_);
+		const auto now = static_cast<std::uint64_t>(ktime_get());
+		std::uint64_t next = now + decltype(admission_)::longest_wait;
+		ConnectRequest *behind = nullptr;
+		for (ConnectRequest *request = early_.front(); request; request = behind) {
+			behind = early_.behind(*request);
+			if (request->turn <= now)
+				move(*request, waiting_);
+			else
+				next = std::min(next, request->turn);
+		}
+		if (!early_.empty())
+			rpcordma_restart_delayed_work(letting_in_.get(), jiffies_of(next - now));
+		if (waiting_.empty())
+			return;
+	}
+	rpcordma_svc_set_connecting(xprt(), true);
+	svc_xprt_enqueue(xprt());
+}
+
+void Listener::move(ConnectRequest &request, kernel::List<ConnectRequest> &to) noexcept
+{
+	request.in->remove(request);
+	request.in = &to;
+	to.push_back(request);
 }
 
 int Listener::lose(rdma_cm_id *id, const char *event) noexcept
@@ -198,9 +243,9 @@ int Listener::waiting_event_handler(rdma_cm_id *id, rdma_cm_event *event)
 		Listener &listener = request.listener;
 		kernel::Guard guard(listener.lock_);
 		/* Who has taken it over destroys both. */
-		if (!request.is_waiting)
+		if (!request.in)
 			return 0;
-		listener.waiting_.remove(request);
+		request.in->remove(request);
 	}
 	delete &request;
 	return 1;
@@ -219,7 +264,7 @@ kernel::Owned<ConnectRequest> Listener::next() noexcept
 	kernel::Guard guard(lock_);
 	kernel::Owned<ConnectRequest> request(waiting_.pop_front());
 	if (request)
-		request->is_waiting = false;
+		request->in = nullptr;
 	rpcordma_svc_set_connecting(xprt(), !waiting_.empty());
 	return request;
 }
@@ -238,8 +283,11 @@ void Listener::detach() noexcept
 		kernel::Guard guard(lock_);
 		is_detached_ = true;
 		id = std::exchange(id_, nullptr);
+		while (ConnectRequest *const request = early_.front())
+			move(*request, waiting_);
 	}
 	cancel_delayed_work_sync(again_.get());
+	cancel_delayed_work_sync(letting_in_.get());
 	/* No connection arrives after this. */
 	if (id)
 		rdma_destroy_id(id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The responder's listener: one of sunrpc's svc_xprt, and the connections that wait to be accepted. */
+/* The responder's listener: one of sunrpc's svc_xprt, the connections that wait to be accepted, and those that wait for
+ * their turn before. */
 #pragma once
 
 #include "kernel/heap.hh"
@@ -31,8 +32,10 @@ struct ConnectRequest final : kernel::Heap, kernel::ListNode<ConnectRequest> {
 	u8 own_reads = 0;
 	/* Nobody is at the other end any more. Changes in events only. */
 	bool is_gone = false;
-	/* Guarded by the listener's lock. */
-	bool is_waiting = true;
+	/* When it may be accepted, in nanoseconds of ktime_get(). */
+	std::uint64_t turn = 0;
+	/* The list that it waits in; null when somebody has taken it over. Guarded by the listener's lock. */
+	kernel::List<ConnectRequest> *in = nullptr;
 
     private:
 	Counted counted_{live_objects.connect_requests};
@@ -67,6 +70,8 @@ class Listener final : public kernel::Heap, private verbs::ObservedListener {
 	void listen_again() noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] int ask(rdma_cm_id *id, rdma_cm_event *event) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] const char *keep_waiting(ConnectRequest &request) noexcept RPCORDMA_EXCLUDES(lock_);
+	void let_in() noexcept RPCORDMA_EXCLUDES(lock_);
+	void move(ConnectRequest &request, kernel::List<ConnectRequest> &to) noexcept RPCORDMA_REQUIRES(lock_);
 	[[nodiscard]] int lose(rdma_cm_id *id, const char *event) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] kernel::Owned<ConnectRequest> next() noexcept RPCORDMA_EXCLUDES(lock_);
 
@@ -74,6 +79,7 @@ class Listener final : public kernel::Heap, private verbs::ObservedListener {
 	kernel::Opaque<svc_xprt> xprt_;
 	kernel::Opaque<sockaddr_storage> address_;
 	kernel::Opaque<delayed_work> again_;
+	kernel::Opaque<delayed_work> letting_in_;
 	/* The time to the next attempt, in jiffies. Used by one attempt at a time. */
 	unsigned long delay_ = 0;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_LISTENER};
@@ -83,6 +89,8 @@ class Listener final : public kernel::Heap, private verbs::ObservedListener {
 	rdma_cm_id *useless_ RPCORDMA_GUARDED_BY(lock_) = nullptr;
 	bool is_detached_ RPCORDMA_GUARDED_BY(lock_) = false;
 	kernel::List<ConnectRequest> waiting_ RPCORDMA_GUARDED_BY(lock_);
+	/* Their turn is to come. */
+	kernel::List<ConnectRequest> early_ RPCORDMA_GUARDED_BY(lock_);
 	/* Who has asked. */
 	proto::Admission<64> admission_ RPCORDMA_GUARDED_BY(lock_);
 };

@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Our client and our server with each other, in a kernel that sees what goes wrong in memory."""
 
-import pytest
-from work import (BYTES, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io,
-                  wait_for_round)
+import time
 
+import pytest
+from expectations import eventually
+from work import (BYTES, PATIENCE, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io,
+                  wait_for_round)
+from workloads import TRACE, guest_python, jams, sysctl, traced
+
+from lab.nfs import PORT
 from lab.solo import Solo
 
 DISCONNECTS = 10
+# Of one address at a time, until it has had what it may have at once.
+REQUESTS = 100
+# So many clients of one address can all wait at one connection a second.
+VISITORS = 3
+TOO_MANY = "too many of one requester"
+# How many connections are looked at then.
+SOME = 5
 
 
 @pytest.mark.parametrize("version", ["3", "4.0", "4.1", "4.2"])
@@ -47,3 +59,29 @@ def test_nfsd_is_stopped_and_started_under_load(solo: Solo) -> None:
         with verified_io(solo.guest) as process, observed(solo.guest):
             restart_nfsd(solo)
             wait_for_round(process)
+
+
+@pytest.mark.parametrize("device", ["siw"], indirect=True)
+def test_who_connects_too_often_waits_for_its_turn_over_iwarp(solo: Solo) -> None:
+    """No connection manager asks again there, so that the listener has the requests wait, and rejects none of these."""
+    guest = solo.guest
+    made = f"$(grep -c rpcordma_connected: {TRACE})"
+    with (sysctl(guest, svc_rdma__max_connects=1),
+          traced(guest, events="rpcordma/rpcordma_connected"),
+          traced(guest, events="rpcordma/rpcordma_connect_failed")):
+        requests = guest_python("mpa-requests.py", solo.ADDRESS, PORT, REQUESTS)
+        eventually(guest, f"{requests} && grep -q '{TOO_MANY}' {TRACE}", PATIENCE)
+        with jams(guest, guest, solo.ADDRESS, "connections", VISITORS):
+            # Of those who have gone, some had their turns before.
+            since = f"$(tac {TRACE} | sed '/{TOO_MANY}/q' | grep -c rpcordma_connected:)"
+            eventually(guest, f"test {since} -ge {SOME}", PATIENCE)
+            guest.run(f"echo >{TRACE}")
+            began = time.monotonic()
+            eventually(guest, f"test {made} -ge {SOME}", PATIENCE)
+            counted, seconds = int(guest.output(f"echo {made}")), time.monotonic() - began
+            trace = guest.read(TRACE)
+            # With those that wait.
+            restart_nfsd(solo)
+    print(f"{counted} connections in {seconds:.1f} s")
+    assert counted <= seconds + 1
+    assert TOO_MANY not in trace, trace
