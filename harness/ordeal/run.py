@@ -15,7 +15,7 @@ from ordeal import recorder
 from ordeal.faults import KINDS, THREADS, clean_up, preparation
 from ordeal.load import Load, last_lines
 from ordeal.record import PASSED, Happened, Record
-from ordeal.schedule import EXT4, STOCK, SYS, Cell, Fault, faults
+from ordeal.schedule import BOTH, EXT4, STOCK, SYS, Cell, Fault, faults
 from workloads import guest_python, kerberos, revive_device, usual_lease
 
 # What the first part of the load may take to begin, and what it may take without a fault.
@@ -50,6 +50,8 @@ NEED_EXT4 = ("server-crashed",)
 # What is about our module at one end.
 NEED_OUR_SERVER = ("module-reloaded", "hostile-peer", "changed-messages")
 NEED_OUR_CLIENT = ("changed-replies", "swap")
+# soft-RoCE may die of these, and the in-tree client does not let go of a device that is to be made anew.
+NEED_OURS = ("impaired-network", "blackout", "link-down", "address-removed")
 # The server is the KDC, too, and knows nobody any more when it is booted. Linux's client would use Kerberos with the
 # peer that sends changed messages. A page that is swapped out would have to be encrypted with memory that there is not.
 NOT_KERBEROS = ("server-crashed", "changed-replies", "swap")
@@ -84,7 +86,7 @@ def possible_kinds(cell: Cell) -> list[str]:
     reasons = {NOT_TEST: cell.flavour != STOCK, NEED_TEST: cell.flavour == STOCK,
                NEED_DEBUG: cell.flavour != WITH_KMEMLEAK, NEED_EXT4: cell.export != EXT4,
                NEED_OUR_SERVER: cell.ours == "client", NEED_OUR_CLIENT: cell.ours == "server",
-               NOT_KERBEROS: cell.security != SYS}
+               NEED_OURS: cell.ours != BOTH, NOT_KERBEROS: cell.security != SYS}
     left_out = {kind for kinds, holds in reasons.items() if holds for kind in kinds}
     return [kind for kind in KINDS if kind not in left_out]
 
