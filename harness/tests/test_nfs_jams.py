@@ -44,6 +44,8 @@ BURST = 256
 SOME = 5
 TOO_MANY = "too many of one requester"
 VISITORS = 16
+# So many can all wait for their turns at one connection a second.
+FEW_VISITORS = 3
 # Counted too: the other client's, and one that was due when the time began.
 OWN_CONNECTIONS = 4
 # On connections of its own.
@@ -168,6 +170,32 @@ def test_a_client_that_connects_without_end_waits_alone(pair: Pair, version: str
             before = count("rpcordma_connected:")
             eventually(pair.server, f"test $(grep -c rpcordma_connected: {TRACE}) -ge {before + BURST}", 120)
         assert not re.search(rf"peer={re.escape(pair.SERVER_ADDRESS)}:\d+ reason='{TOO_MANY}", pair.server.read(TRACE))
+
+
+@pytest.mark.versions("4.2")
+def test_who_connects_too_often_waits_for_its_turn(pair: Pair, version: str) -> None:
+    """The listener has requests wait, whatever carries them: over iWARP no connection manager asks again. Stopping nfsd
+    ends those that wait."""
+    del version
+    made = f"$(grep -c rpcordma_connected: {TRACE})"
+    second = "$(cut -d . -f 1 /proc/uptime)"
+    with (sysctl(pair.server, svc_rdma__max_connects=1),
+          traced(pair.server, events="rpcordma/rpcordma_connected"),
+          traced(pair.server, events="rpcordma/rpcordma_connect_failed")):
+        began = int(pair.server.output(f"echo {second}"))
+        allowed = f"$(({BURST} + {second} - {began}))"
+        with jams(pair.client, pair.server, pair.SERVER_ADDRESS, "connections", FEW_VISITORS):
+            eventually(pair.server, f"test $(({made} + {FEW_VISITORS})) -ge {allowed}", 300)
+            before = int(pair.server.output(f"echo {made}"))
+            eventually(pair.server, f"test {made} -ge $(({before} + {SOME}))", 60)
+            counted, most = map(int, pair.server.output(f"echo {made}; echo {allowed}").split())
+            pair.server.run(f"{script('nfs-server', 'stop')} && {script('nfs-server', 'serve')}; "
+                            "echo Y >/proc/fs/nfsd/v4_end_grace; true", timeout=120)
+        trace = pair.server.read(TRACE)
+    print(f"{counted} connections, of {most}")
+    # The clock shows whole seconds.
+    assert counted <= most + 1
+    assert TOO_MANY not in trace
 
 
 @contextmanager

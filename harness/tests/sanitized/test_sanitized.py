@@ -2,22 +2,12 @@
 """Our client and our server with each other, in a kernel that sees what goes wrong in memory."""
 
 import pytest
-from expectations import eventually
-from work import (BYTES, PATIENCE, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io,
+from work import (BYTES, disconnect, mounted, move_files, observed, replace_device, restart_nfsd, verified_io,
                   wait_for_round)
-from workloads import TRACE, jams, sysctl, traced
 
 from lab.solo import Solo
 
 DISCONNECTS = 10
-# What one address may have at once, and how long these clients of it take for that at most. They can all wait at one
-# connection a second.
-BURST = 256
-SECONDS_OF_A_BURST = 900
-VISITORS = 3
-TOO_MANY = "too many of one requester"
-# How many connections are looked at then.
-SOME = 5
 
 
 @pytest.mark.parametrize("version", ["3", "4.0", "4.1", "4.2"])
@@ -57,28 +47,3 @@ def test_nfsd_is_stopped_and_started_under_load(solo: Solo) -> None:
         with verified_io(solo.guest) as process, observed(solo.guest):
             restart_nfsd(solo)
             wait_for_round(process)
-
-
-@pytest.mark.parametrize("device", ["siw"], indirect=True)
-def test_who_connects_too_often_waits_for_its_turn_over_iwarp(solo: Solo) -> None:
-    """No connection manager asks again there, so that the listener has the requests wait, and rejects none of these."""
-    guest = solo.guest
-    made = f"$(grep -c rpcordma_connected: {TRACE})"
-    second = "$(cut -d . -f 1 /proc/uptime)"
-    with (sysctl(guest, svc_rdma__max_connects=1),
-          traced(guest, events="rpcordma/rpcordma_connected"),
-          traced(guest, events="rpcordma/rpcordma_connect_failed")):
-        began = int(guest.output(f"echo {second}"))
-        allowed = f"$(({BURST} + {second} - {began}))"
-        with jams(guest, guest, solo.ADDRESS, "connections", VISITORS):
-            eventually(guest, f"test $(({made} + {VISITORS})) -ge {allowed}", SECONDS_OF_A_BURST)
-            before = int(guest.output(f"echo {made}"))
-            eventually(guest, f"test {made} -ge $(({before} + {SOME}))", PATIENCE)
-            counted, most = map(int, guest.output(f"echo {made}; echo {allowed}").split())
-            # With those that wait.
-            restart_nfsd(solo)
-        trace = guest.read(TRACE)
-    print(f"{counted} connections, of {most}")
-    # The clock shows whole seconds.
-    assert counted <= most + 1
-    assert TOO_MANY not in trace, trace
