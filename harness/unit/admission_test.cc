@@ -32,10 +32,19 @@ std::uint32_t taken_at_once(Admission &admission, Requester requester, std::uint
 	return taken;
 }
 
+/// administration.rst has them.
+TEST(Admission, Limits_AreAsDocumented)
+{
+	EXPECT_EQ(Admission::burst, 256u);
+	EXPECT_EQ(Admission::longest_wait, 4 * second);
+}
+
 TEST(Admission, AtOnce_IsABurst)
 {
-	Admission admission;
-	EXPECT_EQ(taken_at_once(admission, one, 5 * second, 1000), Admission::burst);
+	for (const std::uint64_t now : {std::uint64_t{0}, 5 * second}) {
+		Admission admission;
+		EXPECT_EQ(taken_at_once(admission, one, now, 1000), Admission::burst);
+	}
 }
 
 TEST(Admission, AfterTheBurst_IsOneInEachInterval)

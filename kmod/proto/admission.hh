@@ -40,7 +40,7 @@ template <std::size_t Size> class Admission {
 		const std::uint64_t full_at = now + burst * interval;
 		place.paid_at = std::clamp(place.paid_at, now, full_at + longest_wait);
 		const std::uint64_t paid_at = place.paid_at + interval;
-		const std::uint64_t wait = paid_at > full_at ? paid_at - full_at : 0;
+		const std::uint64_t wait = std::max(paid_at, full_at) - full_at;
 		if (wait > (can_wait ? longest_wait : 0))
 			return std::nullopt;
 		place.paid_at = paid_at;
