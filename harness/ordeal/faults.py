@@ -400,7 +400,8 @@ def hostile_peer(pair: Pair, draw: random.Random) -> Done:
     only = [word for name in cases for word in ("--only", name)]
     # A case that fails may do so because the machines are busy; it does not fail again for that.
     for _ in range(2):
-        ran = Peer(pair.client).run("conform", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs", *only,
+        ran = Peer(pair.client).run("conform", f"{pair.SERVER_ADDRESS}:{PORT}", "--path", "/srv/nfs/tmpfs",
+                                    "--protocol", "2", *only,
                                     "--patience", str(PATIENCE_OF_CASES * pair.client.slowness),
                                     timeout=PATIENCE, check=False)
         if ran.status != 1:
