@@ -17,7 +17,7 @@ from lab.peer import build_peer
 from ordeal import record as records
 from ordeal import recorder
 from ordeal.faults import KINDS, listed
-from ordeal.run import FAILURES, Run, blocked_tasks, new_record, possible_kinds
+from ordeal.run import ERRORS, Run, blocked_tasks, new_record, possible_kinds
 from ordeal.schedule import (BOTH, ENDS, EXPORTS, FLAVOURS, KERNELS, NFS_VERSIONS, PROTOCOLS, SECURITIES, STOCK, TMPFS,
                              Cell)
 
@@ -156,7 +156,7 @@ def do_run(record: records.Record, minutes: float, arguments: argparse.Namespace
     with Pair(server, client, logs, *transports) as pair:
         try:
             Run(pair, record, say).endure(minutes * 60, kinds)
-        except FAILURES:
+        except ERRORS:
             recorder.save(pair, logs)
             tell_failure(record, logs, blocked_tasks(pair), arguments)
     say(f"{record.outcome.splitlines()[0]}; all of it in {record.write()}")

@@ -58,7 +58,7 @@ NOT_KERBEROS = ("server-crashed", "changed-replies", "swap")
 # With these nfsd forgets what it has answered. With no other is an operation carried out twice.
 FORGETS = ("nfsd-restarted", "module-reloaded", "server-crashed", "memory-pressure")
 # What ends a run that did not pass, whoever is to blame.
-FAILURES = (LabError, AssertionError, ValueError, LookupError, OSError)
+ERRORS = (LabError, AssertionError, ValueError, LookupError, OSError)
 # As the client finds it, and as a principal of Kerberos is named.
 SERVER_NAME = "server.lab.test"
 
@@ -110,7 +110,7 @@ class Run:
         try:
             self._endure(begin + seconds, kinds, least)
             self.record.outcome = PASSED
-        except FAILURES as error:
+        except ERRORS as error:
             self.record.outcome = f"failed: {error}"
             raise
         finally:
@@ -160,7 +160,7 @@ class Run:
                                 self._calls_since_last(mount))
             most = one.longest_stall(happened.seconds, self.pair.client.slowness)
             assert happened.stall <= most, f"the load stood still for {happened.stall} s, {most:.1f} are the most"
-        except FAILURES as error:
+        except ERRORS as error:
             raise LabError(f"fault {fault.number} ({shown}): {error}") from error
         self.record.faults.append(happened)
         self._look_at_memory()

@@ -70,7 +70,7 @@ def hostile(crowd: Crowd, kind: str) -> Iterator[None]:
                         f"match ip src {crowd.STRANGER_ADDRESS}/32 match u8 {opcode:#x} 0xff at {OPCODE_AT} action drop"
                         for opcode in READ_RESPONSES)
     crowd.server.run(f"tc qdisc add dev eth0 clsact && {drops}")
-    with jams(crowd.stranger, crowd.server, crowd.SERVER_ADDRESS, kind, HOSTILE_CONNECTIONS):
+    with jams(crowd, crowd.stranger, kind, HOSTILE_CONNECTIONS):
         yield
     crowd.server.run("tc qdisc del dev eth0 clsact")
 

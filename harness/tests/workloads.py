@@ -225,19 +225,18 @@ class Times(NamedTuple):
 
 
 @contextmanager
-def jams(machine: Guest, server: Guest, address: str, kind: str, connections: int) -> Iterator[None]:
-    """A machine costs the server at that address more than it should, by so many connections at a time: see
-    harness/guest/jam.c."""
+def jams(pair: Pair, machine: Guest, kind: str, connections: int) -> Iterator[None]:
+    """A machine costs the server more than it should, by so many connections at a time: see harness/guest/jam.c."""
     program = guest_program(machine.kernel, "jam", *VERBS)
-    server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
+    pair.server.run("dd if=/dev/zero of=/srv/nfs/tmpfs/jam bs=64K count=1 status=none")
     machine.run("modprobe -a rdma_ucm ib_uverbs")
-    jamming = machine.spawn(f"exec {program} {kind} {address} {PORT} {connections} jam")
+    jamming = machine.spawn(f"exec {program} {kind} {pair.SERVER_ADDRESS} {PORT} {connections} jam")
     jamming.expect(f"{connections} jams", timeout=120)
     yield
     assert jamming.status is None, jamming.output
     jamming.kill()
     jamming.wait(60)
-    server.run("rm /srv/nfs/tmpfs/jam")
+    pair.server.run("rm /srv/nfs/tmpfs/jam")
 
 
 def guest_python(program: str, *arguments: object) -> str:

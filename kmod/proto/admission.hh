@@ -36,7 +36,7 @@ template <std::size_t Size> class Admission {
 		Place &place = place_of(requester);
 		if (place.requester != requester)
 			place = {.requester = requester};
-		/* What was taken at a lower rate is not owed for longer than at this one, nor what is waited for. */
+		/* What was taken at a lower rate is not owed for longer than the most that can be owed at this one. */
 		const std::uint64_t full_at = now + burst * interval;
 		place.paid_at = std::clamp(place.paid_at, now, full_at + longest_wait);
 		const std::uint64_t paid_at = place.paid_at + interval;

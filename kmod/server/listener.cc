@@ -14,7 +14,8 @@ namespace field = kernel::field;
 
 namespace {
 
-/* Connections that may wait to be accepted: the threads that accept them are few, and each costs memory. */
+/* With so many connections that wait to be accepted no other may: the threads that accept them are few, and each costs
+ * memory. Those whose turn comes meanwhile are more. */
 constexpr std::uint32_t most_waiting = 64;
 /* The same of those that wait for their turn before. Over iWARP nobody but the listener can have them wait. */
 constexpr std::uint32_t most_early = 256;
@@ -170,7 +171,7 @@ const char *Listener::keep_waiting(ConnectRequest &request) noexcept
 	const proto::Requester requester = requester_of(peer_of(request.id));
 	const auto now = static_cast<std::uint64_t>(ktime_get());
 	kernel::Guard guard(lock_);
-	if (is_detached_ || waiting_.size() == most_waiting)
+	if (is_detached_ || waiting_.size() >= most_waiting)
 		return "too many wait to be accepted";
 	const auto turn = admission_.admit(requester, now, kernel::read_once(rpcordma_svc_max_connects),
 					   early_.size() < most_early);

@@ -187,6 +187,7 @@ class SendQueue : public kernel::Heap {
 	ib_qp *qp_ = nullptr;
 	const u32 lkey_;
 	std::uint32_t size_;
+	/* In bytes. */
 	const std::uint32_t largest_unsignalled_;
 	const std::uint32_t depth_;
 	QueueUser &user_;

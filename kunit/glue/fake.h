@@ -65,7 +65,7 @@ void rpcordma_fake_fail_request(struct rpcordma_fake *fake, u32 nth, u32 status)
 /* Whether RDMA Reads take a registration of the queue pair's, which has none: as over iWARP. */
 void rpcordma_fake_register_reads(struct rpcordma_fake *fake, bool on);
 
-/* Whether the device is soft-iWARP, to whoever asks for its driver. Before a queue is made. */
+/* The device is soft-iWARP from now on, to whoever asks for its driver. Before a queue is made. */
 void rpcordma_fake_be_soft_iwarp(struct rpcordma_fake *fake);
 
 /* Executes up to `most` work requests of the send queue. */
