@@ -41,7 +41,7 @@ GRACE_SECONDS = 30
 # The flavour of the test kernel that also looks for leaks and for errors of DMA.
 WITH_KMEMLEAK = "debug"
 # What test kernels leave out, and what they alone have.
-NOT_TEST = ("impaired-network", "blackout", "swap")
+NOT_TEST = ("swap",)
 NEED_TEST = ("sunrpc-injected",)
 NEED_DEBUG = ("memory-injected",)
 # ext4 alone has all then that it has acknowledged. tmpfs is gone, and on XFS a hole can have the bytes again that were

@@ -83,7 +83,7 @@ def test_seeds_reach_both_modules_and_kerberos() -> None:
 
 
 def test_test_kernels_have_what_they_can() -> None:
-    """No disk, no netem, and no other module; all else is as the seed chooses it."""
+    """No disk, no swap, and no other module; all else is as the seed chooses it."""
     for seed in range(20):
         stock, sanitized = Cell.of(seed), Cell.of(seed, flavour="debug")
         assert replace(sanitized, flavour=stock.flavour, export=stock.export, ours=stock.ours,
@@ -91,7 +91,7 @@ def test_test_kernels_have_what_they_can() -> None:
         assert (sanitized.export, sanitized.ours, sanitized.security) == ("tmpfs", "both", "sys")
         assert "debug" in str(sanitized)
         left_out = KINDS.keys() - possible_kinds(sanitized)
-        assert left_out == {"impaired-network", "blackout", "server-crashed", "swap"}
+        assert left_out == {"server-crashed", "swap"}
         assert KINDS.keys() - possible_kinds(replace(sanitized, flavour="kcsan")) == left_out | {"memory-injected"}
 
 
