@@ -75,26 +75,30 @@ class Faults:
         return f"{self.count()} times {self.kind}{places}"
 
 
+Report = Callable[[Faults], None]
+
+
 @contextmanager
-def failing_allocations(guest: Guest, kind: str) -> Iterator[Faults]:
+def failing_allocations(guest: Guest, kind: str, report: Report = print) -> Iterator[Faults]:
     """Some of the allocations that have our module on their stack fail, as long as a burst lasts.
 
     Counted are those that it, or what it called, wanted to hear of: KASAN's own and kmemleak's also fail, in silence.
+    In the end the report is given what was injected.
     """
     start, end = text_of_module(guest)
     with injected(guest, kind, ALLOCATIONS[kind] | {
             "probability": str(PERCENT[kind]), "verbose": "2", "stacktrace-depth": "32",
-            "require-start": hex(start), "require-end": hex(end)}) as faults:
+            "require-start": hex(start), "require-end": hex(end)}, report) as faults:
         yield faults
 
 
 @contextmanager
-def failing_connections(guest: Guest, side: str, percent: int) -> Iterator[Faults]:
+def failing_connections(guest: Guest, side: str, percent: int, report: Report = print) -> Iterator[Faults]:
     """So often sunrpc ends a connection in a burst: when a client sends, or when a server takes what has come."""
     spared = {"client": "server", "server": "client"}[side]
     with injected(guest, "fail_sunrpc", {
             "probability": str(percent), "verbose": "0", "ignore-cache-wait": "Y",
-            f"ignore-{side}-disconnect": "N", f"ignore-{spared}-disconnect": "Y"}) as faults:
+            f"ignore-{side}-disconnect": "N", f"ignore-{spared}-disconnect": "Y"}, report) as faults:
         yield faults
 
 
@@ -111,7 +115,7 @@ def failing_function(guest: Guest, function: str, result: int, times: int = 1,
 
 
 @contextmanager
-def injected(guest: Guest, kind: str, settings: dict[str, str]) -> Iterator[Faults]:
+def injected(guest: Guest, kind: str, settings: dict[str, str], report: Report) -> Iterator[Faults]:
     """Faults of one kind, for the length of a block, in its bursts."""
     faults = Faults(guest, kind, len(guest.kernel_log))
     set_up(guest, kind, {"times": "0"} | settings)
@@ -121,7 +125,7 @@ def injected(guest: Guest, kind: str, settings: dict[str, str]) -> Iterator[Faul
         if guest.alive:
             guest.run(f"echo 0 >{DEBUGFS}/{kind}/probability")
             guest.mark(f"no {kind} any more")
-            print(faults)
+            report(faults)
 
 
 def set_up(guest: Guest, kind: str, settings: dict[str, str]) -> None:

@@ -11,7 +11,8 @@ from expectations import eventually
 from lab.changed_messages import PEERS, Changed, send_to_client, send_to_server
 from lab.conformance import PATIENCE as PATIENCE_OF_CASES, hostile_case_names
 from lab.errors import CommandFailed, LabError
-from lab.fault_injection import ALLOCATIONS, failing_allocations, failing_connections, failing_function
+from lab.fault_injection import (ALLOCATIONS, Faults, demangled, failing_allocations, failing_connections,
+                                 failing_function)
 from lab.guest import Guest
 from lab.module import guest_module
 from lab.nfs import PORT, Mount, script
@@ -337,16 +338,21 @@ def failing_while_connecting(pair: Pair, guest: Guest, function: str, result: in
     return Done(f"{function} failed {count} times in the {guest.name}", count)
 
 
+def unreported(_faults: Faults) -> None:
+    """The line of the fault has it."""
+
+
 @kind("memory-injected", 90, waits=True)
 def memory_injected(pair: Pair, draw: random.Random) -> Done:
     """Allocations of our module, or of what it called, fail at one end, while connections are made (test kernel)."""
     guest, allocator = either_of_ours(pair, draw), draw.choice(sorted(ALLOCATIONS))
-    with failing_allocations(guest, allocator) as faults:
+    with failing_allocations(guest, allocator, unreported) as faults:
         for _ in faults.again_until(LEAST_INJECTED, BURSTS):
             with faults.burst():
                 pair.client.run(guest_python("disconnect.py", 1), timeout=DISCONNECT_SECONDS)
-        count = faults.count()
-    return Done(f"{allocator} {count} times in the {guest.name}", count)
+        count, places = faults.count(), faults.places()
+    where = ", ".join(f"{times} in {demangled(place)}" for place, times in places.most_common())
+    return Done(f"{allocator} {count} times in the {guest.name}: {where}", count)
 
 
 @kind("sunrpc-injected", 60, waits=True)
@@ -354,7 +360,7 @@ def sunrpc_injected(pair: Pair, draw: random.Random) -> Done:
     """sunrpc is told to end connections at one end, as it sends or as it takes what has come (test kernel)."""
     side = draw.choice(("client", "server"))
     guest = {"client": pair.client, "server": pair.server}[side]
-    with failing_connections(guest, side, SUNRPC_PERCENT) as faults:
+    with failing_connections(guest, side, SUNRPC_PERCENT, unreported) as faults:
         for _ in faults.again_until(LEAST_INJECTED, BURSTS):
             with faults.burst():
                 guest.run(f"sleep {BURST_SECONDS}")
