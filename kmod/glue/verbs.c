@@ -60,9 +60,10 @@ static void drain_receives(struct ib_qp *qp)
 
 void rpcordma_drain(struct ib_qp *qp)
 {
-	struct ib_qp_attr error = { .qp_state = IB_QPS_ERR };
+	struct ib_qp_attr error_state = { .qp_state = IB_QPS_ERR };
+	int error;
 
-	while (ib_modify_qp(qp, &error, IB_QP_STATE) == -ENOMEM)
+	while ((error = ib_modify_qp(qp, &error_state, IB_QP_STATE)) == -ENOMEM)
 		msleep(DRAIN_AGAIN_MS);
 	/*
 	 * ib_drain_qp() changes the state again for each queue, and where that fails it returns at once, as if
@@ -70,6 +71,12 @@ void rpcordma_drain(struct ib_qp *qp)
 	 */
 	if (qp->device->ops.drain_sq || qp->device->ops.drain_rq) {
 		ib_drain_qp(qp);
+		return;
+	}
+	/* Nothing would flush the queues of a device that does not obey, which takes work requests all the same. */
+	if (error) {
+		rpcordma_log_error("device %s cannot stop a queue pair (error %d): reset the device",
+				   dev_name(&qp->device->dev), error);
 		return;
 	}
 	drain_sends(qp);

@@ -86,6 +86,9 @@ int Listener::listen() noexcept
 		error = rdma_listen(id, most_waiting);
 	if (error != 0) {
 		rdma_destroy_id(id);
+		kernel::Guard guard(lock_);
+		/* Its device may have been removed meanwhile. The next identifier may have the same address. */
+		useless_ = nullptr;
 		return error;
 	}
 	{

@@ -242,7 +242,7 @@ static int create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attributes, struc
 
 static int modify_qp(struct ib_qp *qp, struct ib_qp_attr *attributes, int mask, struct ib_udata *data)
 {
-	return 0;
+	return fake_fails(&fake_of(qp->device)->fail[RPCORDMA_FAKE_MODIFY_QP]) ? -EIO : 0;
 }
 
 static int destroy_qp(struct ib_qp *qp, struct ib_udata *data)

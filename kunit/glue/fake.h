@@ -52,6 +52,7 @@ enum rpcordma_fake_verb {
 	/* Mapping memory, in the other way that devices have: of none of it. */
 	RPCORDMA_FAKE_MAP_MR_NONE,
 	RPCORDMA_FAKE_DMA_MAP,
+	RPCORDMA_FAKE_MODIFY_QP,
 	RPCORDMA_FAKE_VERBS,
 };
 
