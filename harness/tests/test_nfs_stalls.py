@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The server's storage stands still for longer than a client waits for a Reply, and goes on."""
 
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ THREADS = "/proc/fs/nfsd/threads"
 # Both ends look every ten seconds, and what they look for has to be there twice. A client asks again after 60.
 SECONDS_TO_NOTICE = 45
 NOT_BACK = "no invalidation in time"
+SECONDS_BETWEEN_LOOKS = 10
 # Hundreds of readers take minutes to begin beside other machines.
 SECONDS_TO_BEGIN = 600
 # Of a READ that takes several registrations the client itself invalidates most: the server invalidates one at most.
@@ -222,3 +224,37 @@ def test_tasks_whose_memory_is_not_back_hold_no_other_mount_up(pair: Pair, versi
         reading.wait(60)
         client.run("rm /mnt2/file")
         other.unmount()
+
+
+@pytest.mark.about("client")
+@pytest.mark.versions("3")
+def test_a_forced_unmount_soon_gives_other_mounts_their_threads_back(pair: Pair, version: str) -> None:
+    """Each of its RPCs has one of sunrpc's threads until its memory is back, or its connection is closed for that."""
+    server, client = pair.server, pair.client
+    with export_on_a_disk_that_can_stop(pair), small_device(client), \
+            sysctl(server, svc_rdma__max_requests=512), \
+            sysctl(client, rdma_slot_table_entries=512, rdma_max_inline_read=READS_TAKE_MEMORY), \
+            mounted(pair, version, export="stop"):
+        other = pair.mount("4.2", path="/mnt2")
+        client.run("head -c 64K /dev/urandom >/mnt2/file && sync /mnt2/file")
+        reading = begin_reading(client, READERS_WITHOUT_REPLY)
+        with stopped_disk(server, reading):
+            reading.expect("all wait", timeout=60)
+            with traced(client):
+                client.run(f"echo 1 >{DEVICE}/invalidations_lost && ! umount -f /mnt")
+                eventually(client, f"test $(grep -c call_fenced {TRACE}) -ge {TASKS_AT_A_TIME}", 60)
+                client.run(f"echo 0 >{DEVICE}/invalidations_lost")
+                client.run("dd if=/mnt2/file of=/dev/null bs=4K iflag=direct", timeout=60)
+            fenced, closed = (seconds_of(client, event) for event in ("call_fenced", NOT_BACK))
+        reading.kill()
+        reading.wait(60)
+        assert closed - fenced < SECONDS_BETWEEN_LOOKS, f"all wait from {fenced} s on, until {closed} s"
+        client.run("rm /mnt2/file")
+        other.unmount()
+
+
+def seconds_of(client: Guest, what: str) -> float:
+    """When that was traced first."""
+    traced_at = re.search(r" (\d+\.\d+): ", client.output(f"grep -m1 '{what}' {TRACE}"))
+    assert traced_at, f"{what} is not in the trace"
+    return float(traced_at.group(1))

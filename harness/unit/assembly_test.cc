@@ -158,10 +158,10 @@ void PrintTo(const Place &place, std::ostream *out)
 	*out << place.offset << "+" << place.length << " of " << place.handle << " at " << place.from;
 }
 
-std::vector<Place> places(const Sent &sent)
+std::vector<Place> places(const Sent &sent, const CallLimits &limits = generous)
 {
 	const Arrived arrived(sent);
-	const auto assembly = Assembly::of(arrived.call, generous);
+	const auto assembly = Assembly::of(arrived.call, limits);
 	EXPECT_TRUE(assembly);
 	if (!assembly)
 		return {};
@@ -201,6 +201,15 @@ TEST(AssembledCall, WithOneItem_HasItReadAndTheRestInItsMessage)
 	const Sent sent{.reads = {segment(48, 1, 100)}, .payload = 60};
 	EXPECT_EQ(judge(sent), (Judgement{CallShape::one_item, 160, 48, 100}));
 	EXPECT_EQ(places(sent), (std::vector<Place>{{0, 100, 1, 8}}));
+}
+
+TEST(AssembledCall, WhoseItemMayNotBeApart_IsInOnePlace)
+{
+	CallLimits limits = generous;
+	limits.item_apart = false;
+	const Sent sent{.reads = {segment(48, 1, 100)}, .payload = 60};
+	EXPECT_EQ(judge(sent, limits), (Judgement{CallShape::contiguous, 160, 0, 160}));
+	EXPECT_EQ(places(sent, limits), (std::vector<Place>{{0, 48}, {48, 100, 1, 8}, {148, 12}}));
 }
 
 TEST(AssembledCall, WithOneItemAtTheEnd_HasNothingBehindIt)

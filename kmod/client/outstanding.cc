@@ -17,6 +17,10 @@ namespace {
  * connection brings the memory back. */
 constexpr std::uint32_t most_looks = 2;
 
+/* So long an RPC that ends waits for its memory before the connection is closed for that. It may hold a thread of sunrpc's
+ * workqueue meanwhile, which all mounts share. */
+constexpr unsigned long memory_patience = 2 * kernel::HZ;
+
 /* The callback of a task that slept for its memory. */
 void sleep_is_over(rpc_task *task)
 {
@@ -75,7 +79,7 @@ Outstanding::Left Outstanding::end(Request &request) noexcept
 	kernel::Guard guard(lock_);
 	if (withdraw(request))
 		return Left::fence;
-	return abandon(request) ? Left::abandoned_credit : Left::nothing;
+	return abandon(request, State::idle) ? Left::abandoned_credit : Left::nothing;
 }
 
 void Outstanding::connected(std::uint32_t credits) noexcept
@@ -130,8 +134,9 @@ Outstanding::Judgement Outstanding::judge(Request &request, const proto::ForCall
 {
 	kernel::Guard guard(lock_);
 	Request::Progress &progress = progress_of(request);
+	const bool is_late = progress.state == State::withdrawn || progress.state == State::abandoned;
 	if (progress.state != State::sent || progress.connection != connection_)
-		return {progress.state == State::withdrawn ? Match::is_withdrawn : Match::has_another};
+		return {is_late ? Match::is_withdrawn : Match::has_another};
 	Judgement judgement{Match::awaits_it};
 	/* ERR_VERS may come in any version (RFC 8166, 4.5.1). */
 	const bool is_in_version = message.version == std::to_underlying(owner_.negotiator().version()) ||
@@ -297,13 +302,15 @@ void Outstanding::sweep() noexcept
 	}
 }
 
-/* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. Returns whether that is so. */
-bool Outstanding::abandon(Request &request) noexcept
+/* The responder still owes a reply to a call that nobody waits for any more, and with it the credit. Returns whether that is so
+ * from now on. */
+bool Outstanding::abandon(Request &request, State state) noexcept
 {
 	Request::Progress &progress = progress_of(request);
-	if (progress.state != State::sent && progress.state != State::withdrawn)
+	if (progress.state == State::idle || progress.state == State::replied)
 		return false;
-	progress.state = State::idle;
+	if (std::exchange(progress.state, state) == State::abandoned)
+		return false;
 	if (progress.connection == connection_)
 		credits_.abandon();
 	return true;
@@ -322,7 +329,7 @@ void Outstanding::unanswered(rpc_rqst *rqst, bool timed_out) noexcept
 	if (timed_out && progress.state != State::replied && progress.connection == connection_)
 		owner_.give_up("no reply in time");
 	if (!withdraw(request)) {
-		abandon(request);
+		abandon(request, State::abandoned);
 		return;
 	}
 	rpc_task *const task = field::rpc_rqst::rq_task(rqst);
@@ -342,7 +349,7 @@ void Outstanding::woken(rpc_task *task) noexcept
 	if (is_killed)
 		return;
 	field::rpc_task::tk_status(task) = progress.status;
-	abandon(request);
+	abandon(request, State::abandoned);
 }
 
 /* Nobody wants a reply to the Call any more. Returns whether its memory is awaited: not where there is none, or a reply is
@@ -386,7 +393,15 @@ void Outstanding::fence(Request &request) noexcept
 			return;
 		progress_of(request).fenced = &fenced;
 	}
-	/* look() sees to it that this ends. */
+	if (fenced.wait(memory_patience))
+		return;
+	{
+		kernel::Guard guard(lock_);
+		const Request::Progress &progress = progress_of(request);
+		if (progress.fenced && progress.connection == connection_)
+			owner_.give_up("no invalidation in time");
+	}
+	/* The end of the connection brings it back. */
 	fenced.wait();
 }
 

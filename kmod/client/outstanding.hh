@@ -26,7 +26,7 @@ class Outstanding {
 	/* sunrpc's operations; each as sunrpc/xprt.h has it. */
 
 	/* The RPC ends. If its Call has no Reply, its credit stays taken. Context: a task; sleeps until the peer does not reach
-	 * the RPC's memory. */
+	 * the RPC's memory. Where that takes seconds, it closes the connection. */
 	void release(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	/* For a Call that has waited in vain: no Reply came in time, or the connection is going. Puts the task to sleep
 	 * until the peer does not reach the RPC's memory. Context: the task's callback; does not sleep itself. */
@@ -121,7 +121,7 @@ class Outstanding {
 	[[nodiscard]] Left end(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	void fence(Request &request) noexcept RPCORDMA_EXCLUDES(lock_);
 	[[nodiscard]] bool free_memory(Request &request, const char *by) noexcept RPCORDMA_EXCLUDES(lock_);
-	bool abandon(Request &request) noexcept RPCORDMA_REQUIRES(lock_);
+	bool abandon(Request &request, State state) noexcept RPCORDMA_REQUIRES(lock_);
 
 	Transport &owner_;
 	kernel::SpinLock lock_{RPCORDMA_LOCK_OUTSTANDING};

@@ -89,6 +89,8 @@ class Request final : public kernel::Heap, public kernel::ListNode<Request>, pub
 			/* Nobody waits for its reply any more, and its memory is on its way out of the peer's reach. A
 			 * reply is late. */
 			withdrawn,
+			/* The same, and its memory is out of the peer's reach: it is sent again on another connection. */
+			abandoned,
 			/* A reply has come and is being worked on: its memory is awaited, or it has to be looked at. */
 			replied,
 		};

@@ -98,7 +98,8 @@ void ReverseResponder::take(const proto::Call &call, wire::Bytes message) noexce
 				  .segments = most_reverse_segments,
 				  .room_segments = most_reverse_segments,
 				  .reply_threshold = owner_.endpoint().agreement().terms(call.version).thresholds.call,
-				  .eligible_only = true});
+				  .eligible_only = true,
+				  .item_apart = false});
 	if (!assembly)
 		return refuse(*request, Refusal::chunks, name_of(assembly.error()));
 	rpcordma_trace_reverse_call_received(owner_.peer(), static_cast<u32>(call.xid), name_of(assembly->shape()),

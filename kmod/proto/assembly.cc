@@ -138,7 +138,7 @@ std::expected<Assembly, CallError> Assembly::of(const Call &call, const CallLimi
 	Assembly assembly(call);
 	assembly.size_ = static_cast<std::uint32_t>(base + inserted);
 	const std::uint32_t first = position_after(reads, 0);
-	if (!call.is_long && chunks == 1 && is_one_item(call, first)) {
+	if (limits.item_apart && !call.is_long && chunks == 1 && is_one_item(call, first)) {
 		assembly.shape_ = CallShape::one_item;
 		assembly.position_ = first;
 	} else if (call.is_long || inserted != 0) {

@@ -27,6 +27,8 @@ struct CallLimits {
 	/// Refuses Read chunks that hold what is not DDP-eligible, where the message tells: for Long Calls, see
 	/// Assembly::error_in().
 	bool eligible_only = false;
+	/// Whether one item may be kept apart from the message that it belongs to (CallShape::one_item).
+	bool item_apart = true;
 };
 
 /// Why a Call's chunks cannot be used. The Call is answered with ERR_CHUNK.
