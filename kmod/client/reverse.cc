@@ -276,7 +276,8 @@ void ReverseResponder::serve(ReverseRequest &request) noexcept
 	rpc_rqst *const rqst = request.give(owner_.xprt());
 	bool served;
 	{
-		/* The service does not end while there is a session: see close(). */
+		/* The service does not end while there is a session: see close(). Before Linux 6.19 it does where a mount has
+		 * begun a session and then cannot start the service, until that mount has failed: nothing tells us. */
 		kernel::Guard guard(lock_);
 		served = sessions_.read() != 0 && rpcordma_reverse_enqueue(owner_.xprt(), rqst);
 	}
