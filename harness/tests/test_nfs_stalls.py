@@ -226,10 +226,13 @@ def test_tasks_whose_memory_is_not_back_hold_no_other_mount_up(pair: Pair, versi
         other.unmount()
 
 
-@pytest.mark.about("client")
+@pytest.mark.about("client", "server")
 @pytest.mark.versions("3")
 def test_a_forced_unmount_soon_gives_other_mounts_their_threads_back(pair: Pair, version: str) -> None:
-    """Each of its RPCs has one of sunrpc's threads until its memory is back, or its connection is closed for that."""
+    """Each of its RPCs has one of sunrpc's threads until its memory is back, or its connection is closed for that.
+
+    The in-tree server would leave the other mount none of nfsd's threads.
+    """
     server, client = pair.server, pair.client
     with export_on_a_disk_that_can_stop(pair), small_device(client), \
             sysctl(server, svc_rdma__max_requests=512), \
