@@ -74,6 +74,11 @@ svc_xprt *Listener::create(svc_xprt_class *xprt_class, svc_serv *server, net *ne
 int Listener::listen() noexcept
 {
 	auto *const address = reinterpret_cast<sockaddr *>(address_.get());
+	{
+		kernel::Guard guard(lock_);
+		/* The next identifier may have the same address. */
+		useless_ = nullptr;
+	}
 	rdma_cm_id *const id = __rdma_create_kernel_id(field::svc_xprt::xpt_net(xprt()), event_handler, this,
 						       kernel::RDMA_PS_TCP, kernel::IB_QPT_RC, "rpcordma");
 	if (const int error = rpcordma_pointer_error(id); error != 0)
@@ -86,9 +91,6 @@ int Listener::listen() noexcept
 		error = rdma_listen(id, most_waiting);
 	if (error != 0) {
 		rdma_destroy_id(id);
-		kernel::Guard guard(lock_);
-		/* Its device may have been removed meanwhile. The next identifier may have the same address. */
-		useless_ = nullptr;
 		return error;
 	}
 	{
@@ -97,8 +99,7 @@ int Listener::listen() noexcept
 		if (rpcordma_address_port(address) == 0)
 			rpcordma_address_copy(address_.get(),
 					      reinterpret_cast<const sockaddr *>(&field::rdma_cm_id::source(id)));
-		/* The next identifier may have the same address. */
-		error = std::exchange(useless_, nullptr) == id ? -kernel::ENODEV : 0;
+		error = useless_ == id ? -kernel::ENODEV : 0;
 		if (error == 0 && !is_detached_) {
 			id_ = id;
 			return 0;
