@@ -75,8 +75,8 @@ void rpcordma_drain(struct ib_qp *qp)
 	}
 	/* Nothing would flush the queues of a device that does not obey, which takes work requests all the same. */
 	if (error) {
-		rpcordma_log_peer("device %s cannot stop a queue pair (error %d): reset the device", dev_name(&qp->device->dev),
-				  error);
+		rpcordma_log_peer("device %s cannot stop a queue pair (error %d): reset the device",
+				  dev_name(&qp->device->dev), error);
 		return;
 	}
 	drain_sends(qp);
