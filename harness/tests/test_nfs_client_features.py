@@ -16,6 +16,10 @@ from lab.paths import CHECKOUT
 
 pytestmark = pytest.mark.about("client")
 
+# Not the defaults; and a sysctl of sunrpc's that is not the module's.
+SETTINGS = {"sunrpc.rdma_slot_table_entries": 77, "sunrpc.svc_rdma.max_requests": 33}
+NOT_A_SETTING = "sunrpc.tcp_max_slot_table_entries"
+
 
 @pytest.mark.versions("3")
 def test_a_lock_is_seen_by_both_sides(pair: Pair, version: str) -> None:
@@ -88,9 +92,28 @@ def few_modules(guest: Guest) -> Iterator[None]:
     guest.run(f"umount {there} && rm -r /tmp/few")
 
 
+@contextmanager
+def udev(guest: Guest, settings: dict[str, int]) -> Iterator[None]:
+    """The guest has udev, as elsewhere it has not, and these sysctls in /run/sysctl.d."""
+    lines = " ".join(f"{name}={value}" for name, value in settings.items())
+    guest.run(f"mkdir -p /run/sysctl.d && printf '%s\\n' {lines} >/run/sysctl.d/test.conf && "
+              "/lib/systemd/systemd-udevd --daemon")
+    yield
+    guest.run("udevadm control --exit && rm /run/sysctl.d/test.conf")
+
+
 @pytest.mark.once_per_pair
 def test_installing_says_how_to_change_over(pair: Pair) -> None:
-    """The commands that it prints, and those of uninstalling, exchange the module that is loaded."""
+    """The commands that it prints, and those of uninstalling, exchange the module that is loaded.
+
+    Whenever ours is loaded, its settings in sysctl.d are applied, and no others of sunrpc's.
+    """
+    def follow_install() -> None:
+        follow("install", "rpcordma")
+        client.run("udevadm settle")
+        names = " ".join((*SETTINGS, NOT_A_SETTING))
+        assert client.output(f"sysctl -n {names}").split() == [*map(str, SETTINGS.values()), usual]
+
     def follow(action: str, loaded: str) -> None:
         said = client.output(f"cd {CHECKOUT} && scripts/install {action} {client.kernel.release}", timeout=600)
         command = re.search(r"loaded.*: (rmmod .* && modprobe .*), or restart", said)
@@ -101,9 +124,10 @@ def test_installing_says_how_to_change_over(pair: Pair) -> None:
     client = pair.client
     pair.unload_client_transport()
     client.run(load_command(STOCK, client.kernel))
-    with few_modules(client):
-        follow("install", "rpcordma")
-        follow("install", "rpcordma")
+    usual = client.output(f"sysctl -n {NOT_A_SETTING}").strip()
+    with few_modules(client), udev(client, {**SETTINGS, NOT_A_SETTING: int(usual) + 1}):
+        follow_install()
+        follow_install()
         follow("uninstall", "rpcrdma")
     pair.unload_client_transport()
     pair.load_client_transport()

@@ -45,7 +45,7 @@ def warnings(status: Record) -> Iterator[str]:
         # The module may have been loaded by hand.
         if not is_there and release != running:
             yield (f"kernel {release} lacks the module: apt install linux-headers-{release}, "
-                   f"then dkms autoinstall -k {release}")
+                   f"then dkms autoinstall -k {release}, or make install KVER={release}")
     if status["devices"] is None:
         yield "rdma (iproute2) did not answer, so that the RDMA devices are not known: look at what rdma link says"
     elif not status["devices"]:

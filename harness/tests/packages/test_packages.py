@@ -34,6 +34,7 @@ def test_packages_follow_an_upgrade_of_the_kernel_and_leave_nothing(system: Syst
     assert "server/null\t" in system.run("rpcordma-peer", "conform", "a-server", "--list")
     assert "exit status:" in system.run("rpcordmactl", "--help")
     assert f"kernel  {first.release}: has the module" in system.run("rpcordmactl", "status")
+    assert (system.root / "lib/udev/rules.d/60-rpcordma-dkms.rules").exists()
     run_autopkgtest(system, first, logs / "installed")
 
     system.run(*APT, "install", *next_kernel(system))
