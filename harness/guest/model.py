@@ -4,7 +4,8 @@
     model.py DIRECTORY SEED STOP [direct] [locks]
 
 Makes DIRECTORY and works in it until somebody creates the file STOP. Then it compares everything once more and prints
-"done: N steps, N replayed". "direct" has it read and write without the client's cache, "locks" has it lock some files.
+"done: N steps, N replayed", and "replayed at SECONDS" each time.
+"direct" has it read and write without the client's cache, "locks" has it lock some files.
 Each line "step N at SECONDS" is printed after an operation that the server has acknowledged, at that time since boot.
 A line that begins with "wrong:" says what differs, and what was done last; the exit status is 1 then.
 
@@ -103,6 +104,7 @@ class Model:
             operation()
         except error:
             self.replayed += 1
+            print(f"replayed at {time.monotonic():.2f}", flush=True)
         self.acknowledged()
 
     # What is chosen

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 # The kernel speaks of its own mistakes in these words. A test in whose guest it does so has failed.
 COMPLAINT = re.compile(
@@ -11,6 +12,8 @@ COMPLAINT = re.compile(
     r"|possible circular locking|possible recursive locking|inconsistent lock state"
     r"|KASAN:|KCSAN:|UBSAN:|refcount_t:|list_(add|del) corruption|kernel BUG at|Kernel panic"
     r"|unreferenced object|rpcordma: .*leaked|DMA-API: .*rpcordma"
+    # It looks for nothing any more.
+    r"|DMA-API: .*disabling|kmemleak: .*disabled"
     r"|rcu: INFO: .*stall|INFO: trying to register non-static key|^\(lab: records were lost")
 
 # Under load soft-RoCE finds a queue pair by its number that is being freed, or puts a packet into the queue of one that
@@ -69,7 +72,7 @@ def is_soft_roces(log: Sequence[KernelMessage]) -> bool:
     known by its stack, which is whole and has none of our functions.
     """
     functions = [function for headline, function in SOFT_ROCES if headline.search(log[0].text)]
-    stack = stack_of(log[1:])
+    stack = list(takewhile(lambda line: not INTERRUPTED.match(line), stack_of(log[1:])))
     return (any(function.match(line) for function in functions for line in stack)
             and not any(OURS.search(line) for line in stack))
 

@@ -15,6 +15,7 @@ from workloads import guest_python
 STOP = "/run/ordeal.stop"
 # A line of a worker's: what it has done, and when, in seconds since its machine's boot.
 PROGRESS = re.compile(r"^(?:step|round) \d+ at ([\d.]+)$", re.MULTILINE)
+REPLAYED = re.compile(r"^replayed at ([\d.]+)$", re.MULTILINE)
 DONE = re.compile(r"^done: (\d+) steps, (\d+) replayed$", re.MULTILINE)
 # A worker gets on if it has said so often after a fault that it got on: what it said first may have been done before.
 ENOUGH = 2
@@ -109,8 +110,12 @@ class Load:
         return [worker for worker in self.workers if worker.process.status is not None]
 
     def pace(self, disturbed: Sequence[Span]) -> float:
-        """The longest that a worker has taken to say ENOUGH, outside the spans in which it was disturbed."""
-        return ENOUGH * max(longest_quiet_gap(worker.progress(), disturbed) for worker in self.workers)
+        """The longest that a worker with rounds has taken to say ENOUGH, outside the spans in which it was disturbed.
+
+        Others are never quiet for long: see stall().
+        """
+        return ENOUGH * max(longest_quiet_gap(worker.progress(), disturbed)
+                            for worker in self.workers if not worker.is_fine)
 
     def recovery(self, since: float) -> float:
         """How long it took from that time until all of the fine workers had got on."""
@@ -119,6 +124,10 @@ class Load:
     def stall(self, begin: float, end: float) -> float:
         """The longest time between these two in which a fine worker did not get on."""
         return max(longest_gap(worker.progress(), begin, end) for worker in self.workers if worker.is_fine)
+
+    def replayed(self) -> list[float]:
+        """When an operation was found to have been carried out before."""
+        return [float(at) for worker in self.workers for at in REPLAYED.findall(worker.process.output)]
 
     def finish(self) -> dict[str, int]:
         """Ends it, and says what was done; all of it has to have been right."""

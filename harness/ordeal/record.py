@@ -65,6 +65,8 @@ class Record:
     excused: int = 0
     # Connections of the server whose other ends a fault has taken, which nobody told it: left when the load ended.
     orphans: int = 0
+    # The longest time without progress while there was no fault.
+    quiet_stall: float = 0
     # What the load did: steps of the model, those that were done twice, rounds of fio.
     work: dict[str, int] = field(default_factory=dict)
     # Calls and MiB a second, before the first fault and after the last.
@@ -86,7 +88,8 @@ class Record:
                 "minutes": round(self.minutes, 1), "outcome": headline(self.outcome),
                 "faults": {name: [len(ones), sum(one.count for one in ones), round(max(one.stall for one in ones), 1),
                                   round(max(one.recovery for one in ones), 1)] for name, ones in sorted(kinds.items())},
-                "revived": self.revived, "excused": self.excused, "orphans": self.orphans, **self.work,
+                "revived": self.revived, "excused": self.excused, "orphans": self.orphans,
+                "quiet_stall": round(self.quiet_stall, 1), **self.work,
                 "throughput": self.throughput,
                 "calls": [fault.calls for fault in self.faults],
                 "memory": [[client, server] for _, client, server in self.memory]}

@@ -170,6 +170,23 @@ def test_what_is_nearly_that_is_one(report: list[str]) -> None:
     assert complaints(report) == [HEADLINE]
 
 
+@pytest.mark.parametrize("report, mistake", [(REPORT, ROCE_FRAME), (WARNED, ROCE_FRAME),
+                                             (OUT_OF_SEQUENCE, OUT_OF_SEQUENCE[4])])
+def test_soft_roces_mistake_in_an_interrupt_of_ours_is_excused(report: list[str], mistake: str) -> None:
+    """What the interrupt has interrupted had no part in it; soft-RoCE below the interrupt is no excuse."""
+    at = report.index(mistake) + 1
+    interrupted = [" asm_common_interrupt+0x26/0x40", " send+0x20/0x40 [rpcordma]"]
+    assert not complaints([*report[:at], *interrupted, *report[at:]])
+    assert complaints([*report[:at - 1], interrupted[0], *report[at - 1:]]) != []
+
+
+@pytest.mark.parametrize("said", ["DMA-API: debugging out of memory - disabling",
+                                  "kmemleak: Kernel memory leak detector disabled"])
+def test_a_detector_that_gives_up_is_a_complaint(said: str) -> None:
+    """It would find nothing any more."""
+    assert complaints([said]) == [said]
+
+
 @pytest.mark.parametrize("headline", [
     "BUG: KASAN: slab-out-of-bounds in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]",
     "BUG: KASAN: null-ptr-deref in rxe_resp_queue_pkt+0x24/0x90 [rdma_rxe]",

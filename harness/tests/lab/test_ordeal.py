@@ -7,6 +7,8 @@ import json
 import os
 import random
 import re
+import subprocess
+import time
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
@@ -24,9 +26,9 @@ from lab.paths import CHECKOUT, GUEST_SCRIPTS
 from ordeal import record as records
 from ordeal.cli import arguments_of, begin_of, kinds_in
 from ordeal.faults import KINDS
-from ordeal.load import ENOUGH, Load, Worker, longest_gap, longest_quiet_gap
+from ordeal.load import BUFFERED, DIRECT, ENOUGH, Load, Worker, longest_gap, longest_quiet_gap
 from ordeal.record import Happened, Record
-from ordeal.run import BEGIN_SECONDS, Run, is_kept, possible_kinds
+from ordeal.run import BEGIN_SECONDS, QUIET_STALL, Run, is_kept, may_replay, possible_kinds
 from ordeal.schedule import Cell, faults
 
 CELL = Cell("6.12", "7.3", "4.2", "2", "xfs")
@@ -112,13 +114,14 @@ def test_any_cell_has_most_kinds() -> None:
 
 
 def test_a_stall_may_be_as_long_as_its_fault_and_the_limit() -> None:
-    """A kind that waits for the load itself has the limit alone, so that it cannot wait for longer."""
+    """A kind beside which the load goes on has the limit alone, however long it takes."""
     assert KINDS["link-down"].longest_stall(30.0, 1) == 90.0
     assert KINDS["link-down"].longest_stall(30.0, 3) == 210.0
     assert KINDS["client-disconnect"].longest_stall(300.0, 1) == 30.0
-    assert {name for name, kind in KINDS.items() if kind.waits} == {
-        "client-disconnect", "server-disconnect", "allocations-fail", "verbs-fail", "memory-injected",
-        "sunrpc-injected"}
+    assert KINDS["changed-replies"].longest_stall(432.0, 3) == 90.0
+    assert {name for name, kind in KINDS.items() if kind.halts} == {
+        "impaired-network", "blackout", "link-down", "address-removed", "device-removed", "nfsd-restarted",
+        "server-crashed", "module-reloaded", "swap", "memory-pressure"}
 
 
 def test_faults_that_cannot_be_had_are_left_out() -> None:
@@ -216,7 +219,8 @@ def test_a_directory_with_files_stays_for_that_reason(model: Any, monkeypatch: p
         model.model.remove_directory()
 
 
-def test_what_was_done_twice_is_counted(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_done_twice_is_counted(model: Any, monkeypatch: pytest.MonkeyPatch,
+                                        capsys: pytest.CaptureFixture[str]) -> None:
     """The answer to a second REMOVE says that there is no such file: it is gone all the same."""
     unlink = os.unlink
 
@@ -224,9 +228,12 @@ def test_what_was_done_twice_is_counted(model: Any, monkeypatch: pytest.MonkeyPa
         unlink(path)
         unlink(path)
     monkeypatch.setattr(os, "unlink", twice)
+    before = time.monotonic()
     model.model.remove()
     assert model.model.replayed == 1
     model.model.list_all()
+    (at,) = told_by(capsys.readouterr().out).replayed()
+    assert before - 1 < at < time.monotonic() + 1
 
 
 # Progress
@@ -234,6 +241,13 @@ def test_what_was_done_twice_is_counted(model: Any, monkeypatch: pytest.MonkeyPa
 def worker(output: str, name: str = "model-cached") -> Worker:
     """One whose process has said this."""
     return Worker(name, SimpleNamespace(output=output, status=None))  # type: ignore[arg-type]
+
+
+def told_by(output: str) -> Load:
+    """A load whose one worker has said this."""
+    load = Load.__new__(Load)
+    load.workers = [worker(output)]
+    return load
 
 
 def test_progress_is_read_as_it_comes() -> None:
@@ -266,6 +280,49 @@ def test_the_longest_quiet_gap_is_between_the_faults() -> None:
     assert longest_quiet_gap(times, [(0.0, 100.0)]) == longest_quiet_gap([3.0], []) == 0.0
 
 
+def test_what_is_done_twice_needs_a_server_that_forgot() -> None:
+    """Then, and not at another time of the run; a server forgets if its own memory is needed, not the client's."""
+    def happened(kind: str, what: str = "") -> Happened:
+        return Happened(1, kind, what, 1, 100.0, 5.0, 2.0, 7.0, 80.0)
+
+    crashed = happened("server-crashed")
+    assert [may_replay(crashed, at) for at in (99.0, 100.0, 106.9, 107.1)] == [False, True, True, False]
+    assert may_replay(happened("memory-pressure", "9 MiB of 10 MiB taken in the server"), 101.0)
+    assert not may_replay(happened("memory-pressure", "9 MiB of 10 MiB taken in the client"), 101.0)
+    assert not may_replay(happened("client-disconnect"), 101.0)
+
+
+@pytest.mark.parametrize("slowness", [1, 3])
+def test_the_load_does_not_stand_still_between_faults(slowness: int) -> None:
+    """From where the fault before was over; the longest time is on record."""
+    longest = QUIET_STALL * slowness
+    run = a_run(a_record(1), slowness)
+    run._watched = 300.0
+    times = (10.0, 300.0, 301.0, 301.0 + longest, 302.0 + 2 * longest)
+    load = told_by("".join(f"step 1 at {at}\n" for at in times))
+    run._has_not_stood_still(load, 301.0 + longest)
+    assert run.record.quiet_stall == longest
+    with pytest.raises(AssertionError, match="stood still"):
+        run._has_not_stood_still(load, 302.0 + longest)
+
+
+def test_fio_has_the_sizes_that_it_is_given(tmp_path: Path) -> None:
+    """And those of its own only where it is given none: of two fio would have the first."""
+    def sizes(*words: str) -> list[str]:
+        stop.unlink(missing_ok=True)
+        ran = subprocess.run([GUEST_SCRIPTS / "verified-io", "file", "2M", stop, *words], capture_output=True, text=True,
+                             check=True, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        return [word for word in ran.stdout.split() if word.startswith("--bs")]
+
+    stop, fio = tmp_path / "stop", tmp_path / "fio"
+    fio.write_text(f"#!/bin/sh\ntouch {stop}; echo \"$@\"\n", encoding="utf-8")
+    fio.chmod(0o755)
+    assert sizes() == ["--bsrange=4k-128k"]
+    for options in (*DIRECT, *BUFFERED):
+        words = options.split()
+        assert sizes(*words) == [word for word in words if word.startswith("--bs")] != []
+
+
 def a_run(record: Record, slowness: int = 1) -> Run:
     """One whose guests are not there."""
     pair = SimpleNamespace(client=SimpleNamespace(slowness=slowness))
@@ -284,7 +341,7 @@ def test_the_limit_is_longer_where_rounds_take_long(slowness: int) -> None:
     assert a_run(record, slowness)._pace(load) == ENOUGH * 9.0 / slowness
     record.faults = []
     assert a_run(record)._pace(load) == ENOUGH * 59.0
-    load.workers.append(worker("round 1 at 0.00\nround 2 at 500.00\n"))
+    load.workers.append(worker("round 1 at 0.00\nround 2 at 500.00\n", "fio-buffered"))
     assert a_run(record, slowness)._pace(load) == BEGIN_SECONDS
 
 
