@@ -213,6 +213,7 @@ void ReverseResponder::wait_for_room(ReverseRequest &request, State state) noexc
 		waiting_.push_back(request);
 		waits_.set(true);
 	}
+	owner_.endpoint().look_later();
 	/* room() reads it after there was room, post() looks for room after it was set: one of them posts. */
 	kernel::smp_mb();
 	post();
@@ -433,6 +434,8 @@ Sent ReverseResponder::transmit(ReverseRequest &request, const xdr_buf &reply) n
 			return fail("connection lost", Sent::yes);
 	}
 	verbs::Endpoint &endpoint = owner_.endpoint();
+	/* A responder that takes no Replies would keep sunrpc's service, and Calls behind this, waiting. */
+	endpoint.look_later();
 	const std::uint32_t size = field::xdr_buf::len(&reply);
 	const wire::Version version = request.call().version;
 	const auto plan = proto::plan_reply(size, std::span<const proto::Item>(), chunks, version,

@@ -224,7 +224,7 @@ bool Connection::look() noexcept
 {
 	const bool has_calls = calls_.backlog().trim();
 	const bool has_replies = replies_.trim();
-	const bool has_transfers = postings_.look();
+	const bool has_transfers = postings_.trim();
 	return has_calls || has_replies || has_transfers;
 }
 

@@ -85,6 +85,7 @@ class Connection final : public kernel::Heap, private verbs::Endpoint::User, pub
 	void room() noexcept override;
 	void established() noexcept override;
 	bool look() noexcept override;
+	[[nodiscard]] bool awaits_room() noexcept override { return postings_.is_crowded(); }
 
 	Counted counted_{live_objects.connections};
 	kernel::Opaque<svc_xprt> xprt_;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/postings.hh"
 
-#include <utility>
-
 #include "kernel/trace.hh"
 #include "server/connection.hh"
 
 namespace rpcordma::server {
 
 namespace {
-
-/* So many looks in a row at something that does not move end the connection. */
-constexpr std::uint32_t most_idle_looks = 3;
 
 /* Remembers what failed because of what the requester had offered. */
 void remember_failure(const verbs::Posting &posting) noexcept
@@ -62,20 +57,6 @@ void Postings::posted_in_part(const verbs::Posting &posting) noexcept
 void Postings::not_prepared() noexcept
 {
 	connection_.endpoint().lose("memory", "for RDMA Reads or Writes");
-}
-
-bool Postings::look() noexcept
-{
-	const verbs::SendQueue::Progress progress = connection_.endpoint().sends().progress();
-	const bool is_owed = is_crowded() || progress.is_owed;
-	const bool has_moved = std::exchange(retired_, progress.retired) != progress.retired;
-	if (!is_owed)
-		idle_looks_ = 0;
-	else if (has_moved)
-		idle_looks_ = 1;
-	else if (++idle_looks_ >= most_idle_looks)
-		connection_.endpoint().lose("send queue", "nothing completes");
-	return transfers_.trim();
 }
 
 } // namespace rpcordma::server

@@ -9,8 +9,7 @@ namespace rpcordma::server {
 
 class Connection;
 
-/* RDMA Reads, RDMA Writes and messages. The connection is given up where nothing of them completes for 20 to 30 seconds: a
- * requester that takes no Reply for so long, or answers no RDMA Read, has lost them. */
+/* RDMA Reads, RDMA Writes and messages. */
 class Postings final : private verbs::Outbox::Listener {
     public:
 	explicit Postings(Connection &connection) noexcept
@@ -43,10 +42,9 @@ class Postings final : private verbs::Outbox::Listener {
 	void finish(verbs::Transfers &transfers) noexcept { transfers_.finish(transfers); }
 	/* There may be more room. Process context. */
 	void room() noexcept { outbox_.room(); }
-	/* Comes by every ten seconds as long as the connection is established. Gives it up where nothing completes, and frees what was
-	 * not needed since the last call. Process context.
+	/* Frees what was not needed since the last call. Process context.
 	 * Return: whether another call may free more. */
-	bool look() noexcept;
+	bool trim() noexcept { return transfers_.trim(); }
 	/* The end: nothing completes any more. */
 	void clear() noexcept { outbox_.clear(); }
 
@@ -61,10 +59,6 @@ class Postings final : private verbs::Outbox::Listener {
 	u32 port_ = 0;
 	verbs::TransferPool transfers_;
 	verbs::Outbox outbox_{*this};
-	/* What had been done with at the last look, and how many in a row have seen something that does not move. Looks alone use
-	 * them. */
-	std::uint32_t retired_ = 0;
-	std::uint32_t idle_looks_ = 0;
 };
 
 } // namespace rpcordma::server

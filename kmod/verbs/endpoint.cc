@@ -187,7 +187,11 @@ void Endpoint::look() noexcept
 	const bool is_acceptor = is_acceptor_.read();
 	if (is_acceptor)
 		probe_.look(sends(), receives().arrived());
-	if (trim() || is_acceptor)
+	SendQueue::Progress progress = sends().progress();
+	progress.is_owed = progress.is_owed || user_.awaits_room();
+	if (standstill_.look(progress))
+		return lose("send queue", "nothing completes");
+	if (trim() || is_acceptor || progress.is_owed)
 		look_later();
 }
 

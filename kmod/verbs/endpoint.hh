@@ -12,6 +12,7 @@
 #include "verbs/observed.hh"
 #include "verbs/probe.hh"
 #include "verbs/queues.hh"
+#include "verbs/standstill.hh"
 
 namespace rpcordma::verbs {
 
@@ -68,6 +69,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 		/* Comes by from time to time while the connection is used. Frees what was not needed since the last call.
 		 * Return: whether it is to come by again. */
 		virtual bool look() noexcept { return false; }
+		/* Return: whether something is to be posted when there is room. */
+		[[nodiscard]] virtual bool awaits_room() noexcept { return false; }
 		/* A connection that was accepted is established. */
 		virtual void established() noexcept {}
 
@@ -118,7 +121,8 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	 * its buffers are given back still; nothing else of the endpoint is used any more. stop() has been called, or neither
 	 * establish() nor accept(). Process context. */
 	void dismantle() noexcept;
-	/* The user's look() comes by within ten seconds, unless the connection is lost before. Any context. */
+	/* The user's look() comes by within ten seconds, unless the connection is lost before, and again as long as something is
+	 * owed; the connection is given up where nothing completes for 20 to 30 seconds. Any context. */
 	void look_later() noexcept;
 	/* Starts a disconnection of the user's: it is told of no loss any more. stop() is due. Process context. */
 	void break_off() noexcept
@@ -174,6 +178,7 @@ class Endpoint final : public kernel::Heap, private QueueUser, private Identifie
 	 * as it is established. */
 	kernel::Opaque<delayed_work> looking_;
 	Probe probe_;
+	Standstill standstill_;
 	/* Ordered against nothing: who sees it set late looks once less. */
 	kernel::Atomic<bool> is_acceptor_{false};
 	/* A full barrier stands between this and what the user then looks at. Who reads it to decide that nothing more is to come has

@@ -173,6 +173,7 @@ class Suite {
 	// Memory is the case's for as long as the connection lasts that it is registered with.
 	void keep(const std::string &name, Memory memory);
 
+	void starve();
 	void end(bool in_order);
 
 	// send call null|sequence|recalls N    a Call in the reverse direction; with N CB_RECALL_ANY behind CB_SEQUENCE

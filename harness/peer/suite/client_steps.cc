@@ -245,6 +245,12 @@ void Suite::keep(const std::string &name, Memory memory)
 	memory_.insert_or_assign(name, std::move(memory));
 }
 
+void Suite::starve()
+{
+	if (Connection *const connection = responder_.connection(current()))
+		connection->starve();
+}
+
 void Suite::end(bool in_order)
 {
 	memory_.clear();

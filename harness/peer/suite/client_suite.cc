@@ -120,6 +120,8 @@ void Suite::perform(const Step &step)
 		keep_outstanding(step);
 	else if (verb == "reach")
 		reach(words);
+	else if (verb == "starve")
+		starve();
 	else if (verb == "close" || verb == "vanish")
 		end(verb == "close");
 	else if (verb == "expect")

@@ -381,7 +381,8 @@ void Connection::State::take_received(const ibv_wc &completion)
 	if (completion.wc_flags & device::invalidation_flags(limits))
 		message.invalidated = completion.invalidated_rkey;
 	inbox.push_back(std::move(message));
-	post_receive(completion.wr_id);
+	if (!starves)
+		post_receive(completion.wr_id);
 }
 
 // An end in order explains the errors that it brings with it.

@@ -80,6 +80,7 @@ struct Connection::State {
 	std::deque<Message> inbox;
 	std::optional<Closed> closed;
 	bool established = false;
+	bool starves = false; // the other end, of Receives
 	bool finished = false; // by this end: nothing is received any more
 	unsigned outstanding = 0; // in the send queue
 	std::uint64_t arrived = 0; // of what was in it

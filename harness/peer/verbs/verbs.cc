@@ -147,6 +147,11 @@ void Connection::vanish()
 	state_->finish();
 }
 
+void Connection::starve() noexcept
+{
+	state_->starves = true;
+}
+
 bool Connection::connected() const noexcept
 {
 	return !state_->closed;

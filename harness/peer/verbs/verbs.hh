@@ -179,6 +179,9 @@ class Connection {
 	/// told before an end that came later.
 	Event receive(Deadline deadline);
 
+	/// Posts no further Receives. The messages for which none is left then stay with the other end, whose device tries them again
+	/// without end (RNR retry).
+	void starve() noexcept;
 	/// Ends the connection in order (a DREQ). Receives nothing more.
 	void disconnect();
 	/// Destroys the queue pair and tells nobody.

@@ -310,8 +310,8 @@ def test_fio_has_the_sizes_that_it_is_given(tmp_path: Path) -> None:
     """And those of its own only where it is given none: of two fio would have the first."""
     def sizes(*words: str) -> list[str]:
         stop.unlink(missing_ok=True)
-        ran = subprocess.run([GUEST_SCRIPTS / "verified-io", "file", "2M", stop, *words], capture_output=True, text=True,
-                             check=True, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        ran = subprocess.run([GUEST_SCRIPTS / "verified-io", "file", "2M", stop, *words], capture_output=True,
+                             text=True, check=True, env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
         return [word for word in ran.stdout.split() if word.startswith("--bs")]
 
     stop, fio = tmp_path / "stop", tmp_path / "fio"
